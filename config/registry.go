@@ -1,0 +1,223 @@
+// Package config is the registry of parameters: their names, types, defaults and ranges, the file and the command line
+// they are read from, and CONFIG GET, SET and REWRITE.
+//
+// The package registers nothing itself. The server registers each parameter once and keeps the handle it gets, whose Get
+// is one atomic load and may be called from anywhere:
+//
+//	r := config.New()
+//	topK := r.Int("hotkeys-top-k", 0, 0, 1000, config.Doc("number of hot keys reported; 0 turns tracking off"))
+//	r.OnChange([]string{"hotkeys-top-k"}, func() error { return tracker.Resize(topK.Get()) })
+//	err := r.Load(os.Args[1:], os.Stdin)
+//
+// Registration comes first and from one goroutine; after that every method may be called from any goroutine. A value
+// exists in two forms: its canonical text, which CONFIG GET prints, and what the handle returns. A change always makes
+// the text first, so there is one parser for each type, whether a value comes from a file, a flag or a client.
+package config
+
+import (
+	"fmt"
+	"path"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// Registry holds the parameters of one server.
+type Registry struct {
+	params []*param          // in the order of registration
+	byName map[string]*param // by name and by alias
+	rules  []rule
+	hooks  []hook
+
+	changing struct {
+		sync.Mutex        // held by Load, Set and Rewrite: one change at a time
+		file       string // absolute path of the file read at start, or ""
+		dir        string // working directory at start, to which include is relative
+	}
+}
+
+// New returns a registry without parameters.
+func New() *Registry {
+	return &Registry{byName: make(map[string]*param)}
+}
+
+// param is one parameter, whatever its type.
+type param struct {
+	name      string
+	aliases   []string
+	doc       string
+	kind      string // of value, for --help: int, size, text, …
+	allowed   string // what a value must be, to complete "must be …"; empty where the error of parse says it
+	immutable bool
+	hidden    bool
+	secret    bool
+	many      bool // the value is all words of its line, joined by blanks
+	partial   bool // a value changes the parts it names and leaves the rest
+	lineWords int  // > 0: lines of the file add up, and Rewrite writes this many words on each
+	checks    []func(value string) error
+
+	def   string
+	parse func(text string) (canonical string, err error)
+	store func(canonical string)        // publishes through the handle
+	print func(canonical string) string // form in the file; nil: the canonical text itself
+	text  atomic.Pointer[string]        // canonical text of the value in force
+}
+
+// value returns the canonical text of the value in force.
+func (p *param) value() string { return *p.text.Load() }
+
+// accept turns a value as given into canonical text, or refuses it. old is the value it would replace.
+func (p *param) accept(old, given string) (string, error) {
+	if len(given) > valueBytesMax {
+		return "", errTooLong
+	}
+	if p.partial && given != "" {
+		given = strings.TrimSpace(old + " " + given)
+	}
+	canonical, err := p.parse(given)
+	if err != nil {
+		return "", err
+	}
+	for _, check := range p.checks {
+		if err := check(canonical); err != nil {
+			return "", err
+		}
+	}
+	return canonical, nil
+}
+
+// publish makes canonical, which accept returned, the value in force.
+func (p *param) publish(canonical string) {
+	p.store(canonical)
+	p.text.Store(&canonical)
+}
+
+// Option changes how a parameter behaves.
+type Option func(p *param)
+
+// Immutable makes a parameter settable at start only.
+func Immutable() Option { return func(p *param) { p.immutable = true } }
+
+// Alias adds another name, under which the parameter can be set and read. Rewrite writes the first name.
+func Alias(name string) Option { return func(p *param) { p.aliases = append(p.aliases, name) } }
+
+// Hidden keeps a parameter out of --help and out of what globs find; CONFIG GET with its full name shows it.
+func Hidden() Option { return func(p *param) { p.hidden = true } }
+
+// Secret keeps the values of a parameter out of error texts and --help. CONFIG GET shows them, as in Redis.
+func Secret() Option { return func(p *param) { p.secret = true } }
+
+// Doc sets the line that --help prints.
+func Doc(line string) Option { return func(p *param) { p.doc = line } }
+
+// Check adds a condition on the canonical text of a value beyond its type and range. The text of its error is what a
+// client reads. For conditions between parameters see Registry.Rule.
+func Check(check func(value string) error) Option {
+	return func(p *param) { p.checks = append(p.checks, check) }
+}
+
+// Repeats lets lines of the configuration file add up instead of the last one winning: their words are joined to one
+// value. An empty value forgets the lines before it. Rewrite writes lineWords words on a line (save: 2). It is for
+// Custom and Strings parameters.
+func Repeats(lineWords int) Option { return func(p *param) { p.lineWords = lineWords } }
+
+// Partial says that a value may name some parts only and leaves the others as they are: what is parsed is the value in
+// force followed by the one given, so the parser must let later parts win over earlier ones and put all in a fixed order
+// (client-output-buffer-limit). It is for Custom parameters that repeat.
+func Partial() Option { return func(p *param) { p.partial = true } }
+
+// add completes and enters a parameter. Mistakes in a registration are faults of the program and panic.
+func (r *Registry) add(p *param, opts []Option) {
+	for _, opt := range opts {
+		opt(p)
+	}
+	for _, name := range append([]string{p.name}, p.aliases...) {
+		if !validName(name) {
+			panic(fmt.Sprintf("config: parameter name %q is not of small letters, digits and hyphens", name))
+		}
+		if r.byName[name] != nil {
+			panic("config: parameter registered twice: " + name)
+		}
+		r.byName[name] = p
+	}
+	canonical, err := p.accept("", p.def)
+	if err != nil {
+		panic(fmt.Sprintf("config: default of %s: %v", p.name, err))
+	}
+	p.def = canonical
+	p.publish(canonical)
+	r.params = append(r.params, p)
+}
+
+// validName keeps names apart from what has a meaning of its own in files and on the command line.
+func validName(name string) bool {
+	if name == "" || name[0] == '-' || name == includeDirective || name == helpFlag || name == versionFlag {
+		return false
+	}
+	return strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
+}
+
+// find returns the parameter of that name or alias, in any case, or nil.
+func (r *Registry) find(name string) *param {
+	return r.byName[strings.ToLower(name)]
+}
+
+// mustFind is find for names that the program itself uses.
+func (r *Registry) mustFind(name string) *param {
+	p := r.byName[name]
+	if p == nil {
+		panic("config: no such parameter: " + name)
+	}
+	return p
+}
+
+// Get returns (name, value) pairs of the parameters that the patterns name, as CONFIG GET does: a pattern without glob
+// characters is a name or an alias, in any case, and is returned as written; a glob finds names and aliases in the order
+// of registration. No name is returned twice. Unknown names give nothing.
+func (r *Registry) Get(patterns ...string) [][2]string {
+	var found [][2]string
+	seen := make(map[string]bool)
+	add := func(key, shown string, p *param) {
+		if !seen[key] {
+			seen[key] = true
+			found = append(found, [2]string{shown, p.value()})
+		}
+	}
+	for _, pattern := range patterns {
+		key := strings.ToLower(pattern)
+		if !strings.ContainsAny(key, "*?[") {
+			if p := r.byName[key]; p != nil {
+				add(key, pattern, p)
+			}
+			continue
+		}
+		for _, p := range r.params {
+			if p.hidden {
+				continue
+			}
+			if globs(key, p.name) {
+				add(p.name, p.name, p)
+			}
+			for _, alias := range p.aliases {
+				if globs(key, alias) {
+					add(alias, alias, p)
+				}
+			}
+		}
+	}
+	return found
+}
+
+// globs reports whether pattern, in small letters, matches name. Names are of letters, digits and hyphens, and over those
+// path.Match has the meaning of Redis's globs; a malformed pattern finds nothing.
+func globs(pattern, name string) bool {
+	ok, err := path.Match(pattern, name)
+	return ok && err == nil
+}
+
+// ConfigFile returns the absolute path of the file that Load read, or "" if there was none or it was standard input.
+func (r *Registry) ConfigFile() string {
+	r.changing.Lock()
+	defer r.changing.Unlock()
+	return r.changing.file
+}
