@@ -1,0 +1,19 @@
+//go:build !linux
+
+package transport
+
+import "net"
+
+// loops are the event loops, of which this system has none: every connection has a goroutine.
+type loops struct{}
+
+func newLoops(*Transport) (*loops, error) { return &loops{}, nil }
+
+func (*loops) closeListeners() {}
+func (*loops) drain()          {}
+func (*loops) abort()          {}
+func (*loops) wait()           {}
+
+func (t *Transport) listenPlain(network, addr string, o ListenOptions) (net.Addr, error) {
+	return t.listenStream(network, addr, o)
+}
