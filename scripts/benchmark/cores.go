@@ -17,6 +17,7 @@ func (b *bench) cores() error {
 		return err
 	}
 	defer ours.stop()
+	ours.shared = true
 	if err := fill(ours, throughputKeys, nameBytesMin, valueBytes); err != nil {
 		return err
 	}
@@ -33,6 +34,7 @@ func (b *bench) cores() error {
 		}
 		result.rows = append(result.rows, row)
 	}
+	result.remarks = append(result.remarks, b.disturbance())
 	b.report.add(result)
 	return nil
 }
@@ -50,22 +52,17 @@ func (b *bench) hotAgainstUniform(s *server, depth, threads int) ([]string, erro
 		defer g.close()
 		generators[i] = g
 	}
-	var rounds [2][]round
-	for i := range b.pairs {
-		for j := range 2 {
-			side := (i + j) % 2
-			r, err := measure(s, generators[side], b.phaseTime)
-			if err != nil {
-				return nil, err
-			}
-			rounds[side] = append(rounds[side], r)
-			b.record("cores", uniform.label(), []string{"hot key", "uniform"}[side], i, r)
-		}
+	rounds, err := b.inTurns(b.pairs, "cores", uniform.label(), [2]string{"hot key", "uniform"},
+		func(side int) (round, error) { return measure(s, generators[side], b.phaseTime) })
+	if err != nil {
+		return nil, err
 	}
 	rate := medianInterval(ratios(field(rounds[0], perSecond), field(rounds[1], perSecond)))
 	return []string{uniform.label(),
-		withRange(spreadOf(field(rounds[0], perSecond)), "%.0f"), withRange(spreadOf(field(rounds[1], perSecond)), "%.0f"),
+		withRange(spreadOf(field(rounds[0], perSecond)), "%.0f"),
+		withRange(spreadOf(field(rounds[1], perSecond)), "%.0f"),
 		withRange(rate, "%.3f") + "×",
-		withRange(spreadOf(field(rounds[0], cpuMicros)), "%.2f"), withRange(spreadOf(field(rounds[1], cpuMicros)), "%.2f"),
+		withRange(spreadOf(field(rounds[0], cpuMicros)), "%.2f"),
+		withRange(spreadOf(field(rounds[1], cpuMicros)), "%.2f"),
 		"≥ 1.00×", verdict(-rate.median, -1)}, nil
 }

@@ -31,6 +31,7 @@ type bench struct {
 	depths               []int
 	load                 string
 	report               *report
+	discarded            int       // pairs of rounds, see inTurns
 	disturbed            []float64 // by how much each round was, see round.foreign
 }
 
@@ -187,13 +188,12 @@ func (b *bench) record(part, name, side string, number int, r round) {
 // disturbance says how far the server's processors were really its own in the rounds since it was last asked.
 func (b *bench) disturbance() string {
 	s := spreadOf(b.disturbed)
-	b.disturbed = nil
-	text := fmt.Sprintf("Other processes and the hypervisor took %.1f %% (up to %.1f %%) of the server's core.",
-		s.median*100, s.high*100)
-	const quiet = 0.03
+	text := fmt.Sprintf("Others took %.1f %% (up to %.1f %%) of the server's processors in these rounds; %d pairs of "+
+		"rounds were discarded because it was more than %.0f %%.", s.median*100, s.high*100, b.discarded, quiet*100)
 	if s.high > quiet {
 		text += " **The machine was not quiet: measure again.**"
 	}
+	b.disturbed, b.discarded = nil, 0
 	return text
 }
 

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // round is one measured stretch of load on one server.
@@ -23,8 +25,41 @@ type round struct {
 	p999      time.Duration // 0 where the load program does not tell
 }
 
+// quiet is the part of the server's processors that may be lost to others in a round: what the kernel's clock ticks
+// cannot tell from nothing.
+const quiet = 0.05
+
 // settleTime of load goes before what is measured, so that caches, queues and the scheduler are where they stay.
 const settleTime = 200 * time.Millisecond
+
+// inTurns measures two sides count times each, in the order a b, b a, a b …, so that a drift of the machine favours
+// neither, and records every round. A pair is measured again if others used the server's processors meanwhile, until
+// as many pairs were discarded as are wanted: then the machine is not going to be quiet, and the report says so.
+func (b *bench) inTurns(count int, part, name string, sides [2]string, one func(side int) (round, error)) ([2][]round, error) {
+	var rounds [2][]round
+	discards := count
+	for i := 0; i < count; {
+		var pair [2]round
+		for j := range 2 {
+			side := (i + j) % 2
+			var err error
+			if pair[side], err = one(side); err != nil {
+				return rounds, err
+			}
+		}
+		if max(pair[0].foreign, pair[1].foreign) > quiet && discards > 0 {
+			discards--
+			b.discarded++
+			continue
+		}
+		for side, r := range pair {
+			rounds[side] = append(rounds[side], r)
+			b.record(part, name, sides[side], i, r)
+		}
+		i++
+	}
+	return rounds, nil
+}
 
 // measure runs load for the time given, after settling, and accounts for it.
 func measure(s *server, g *generator, d time.Duration) (round, error) {
@@ -41,40 +76,57 @@ func measure(s *server, g *generator, d time.Duration) (round, error) {
 	})
 }
 
+// clocks are what is read before and after a stretch of load.
+type clocks struct {
+	at     time.Time
+	server time.Duration // processor time of the server
+	others time.Duration // time that its processors spent on others, or that the hypervisor withheld
+}
+
+func readClocks(s *server) (c clocks, err error) {
+	if c.server, err = s.cpuTime(); err != nil {
+		return c, err
+	}
+	busy, stolen, err := busyTime(s.cpus)
+	if err != nil {
+		return c, err
+	}
+	c.others = busy + stolen - c.server
+	if s.shared {
+		var own unix.Rusage
+		if err := unix.Getrusage(unix.RUSAGE_SELF, &own); err != nil {
+			return c, err
+		}
+		c.others -= time.Duration(own.Utime.Nano() + own.Stime.Nano())
+	}
+	c.at = time.Now()
+	return c, nil
+}
+
 // account runs load, which tells its commands and latencies, and adds what the clocks say.
 func account(s *server, load func() (int, round, error)) (round, error) {
-	cpuBefore, err := s.cpuTime()
+	before, err := readClocks(s)
 	if err != nil {
 		return round{}, err
 	}
-	busyBefore, stolenBefore, err := busyTime(s.cpus)
-	if err != nil {
-		return round{}, err
-	}
-	begin := time.Now()
 	commands, result, err := load()
-	elapsed := time.Since(begin)
 	if err != nil {
 		return round{}, fmt.Errorf("load on %s: %w", s.name, err)
 	}
+	after, err := readClocks(s)
+	if err != nil {
+		return round{}, err
+	}
+	elapsed := after.at.Sub(before.at).Seconds()
 	if commands == 0 {
-		return round{}, fmt.Errorf("%s answered nothing in %v", s.name, elapsed)
+		return round{}, fmt.Errorf("%s answered nothing in %.1f s", s.name, elapsed)
 	}
-	cpuAfter, err := s.cpuTime()
-	if err != nil {
-		return round{}, err
-	}
-	busyAfter, stolenAfter, err := busyTime(s.cpus)
-	if err != nil {
-		return round{}, err
-	}
-	cpu := cpuAfter - cpuBefore
-	available := elapsed.Seconds() * float64(len(s.cpus))
-	others := (busyAfter - busyBefore) - cpu + (stolenAfter - stolenBefore)
-	result.perSecond = float64(commands) / elapsed.Seconds()
-	result.cpuMicros = cpu.Seconds() * 1e6 / float64(commands)
-	result.busy = cpu.Seconds() / available
-	result.foreign = max(0, others.Seconds()/available)
+	cpu := (after.server - before.server).Seconds()
+	available := elapsed * float64(len(s.cpus))
+	result.perSecond = float64(commands) / elapsed
+	result.cpuMicros = cpu * 1e6 / float64(commands)
+	result.busy = cpu / available
+	result.foreign = max(0, (after.others-before.others).Seconds()/available)
 	return result, nil
 }
 
@@ -109,7 +161,8 @@ func parseRedisBenchmark(text string) (round, error) {
 	p50, err50 := strconv.ParseFloat(records[1][4], 64)
 	p99, err99 := strconv.ParseFloat(records[1][6], 64)
 	millisecond := float64(time.Millisecond)
-	return round{p50: time.Duration(p50 * millisecond), p99: time.Duration(p99 * millisecond)}, errors.Join(err50, err99)
+	r := round{p50: time.Duration(p50 * millisecond), p99: time.Duration(p99 * millisecond)}
+	return r, errors.Join(err50, err99)
 }
 
 // fill sets every key of a workload once, in order.

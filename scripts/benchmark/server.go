@@ -36,6 +36,7 @@ type binary struct {
 type server struct {
 	binary
 	cpus    cpus
+	shared  bool // the load of this process runs on them too
 	address string
 	control *resp.Client
 	cmd     *exec.Cmd

@@ -49,12 +49,12 @@ func (b *bench) throughput() error {
 		for _, command := range []string{"GET", "SET"} {
 			w := workload{command: command, keys: throughputKeys, nameBytes: nameBytesMin, valueBytes: valueBytes,
 				depth: depth, clients: loadClients}
-			oursRounds, peerRounds, err := b.alternate("throughput", ours, peer, w)
+			rounds, err := b.compare([2]*server{ours, peer}, w)
 			if err != nil {
 				return err
 			}
-			speed.rows = append(speed.rows, speedRow(w, oursRounds, peerRounds))
-			delay.rows = append(delay.rows, delayRow(w, oursRounds, peerRounds))
+			speed.rows = append(speed.rows, speedRow(w, rounds[0], rounds[1]))
+			delay.rows = append(delay.rows, delayRow(w, rounds[0], rounds[1]))
 		}
 	}
 	speed.remarks = append(speed.remarks, b.disturbance())
@@ -63,63 +63,33 @@ func (b *bench) throughput() error {
 	return nil
 }
 
-// alternate measures the two servers in turns, the first of a pair in turns too.
-func (b *bench) alternate(part string, first, second *server, w workload) (a, z []round, err error) {
-	run, finish, err := b.runner(w, first, second)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer finish()
-	results := map[*server][]round{}
-	for i := range b.rounds {
-		pair := []*server{first, second}
-		if i%2 == 1 {
-			pair = []*server{second, first}
-		}
-		for _, s := range pair {
-			r, err := run(s)
-			if err != nil {
-				return nil, nil, err
-			}
-			results[s] = append(results[s], r)
-			b.record(part, w.label(), s.name, i, r)
-		}
-	}
-	return results[first], results[second], nil
-}
-
-// runner returns what measures one round of a workload on one of the servers, with the load program chosen.
-func (b *bench) runner(w workload, servers ...*server) (run func(*server) (round, error), finish func(), err error) {
+// compare measures a workload on two servers, with the load program chosen.
+func (b *bench) compare(servers [2]*server, w workload) (rounds [2][]round, err error) {
+	names := [2]string{servers[0].name, servers[1].name}
 	if b.load == redisBenchmark {
-		expected := map[*server]float64{}
-		run = func(s *server) (round, error) {
-			if expected[s] == 0 { // the first round only finds out how many commands a round takes
-				const trial = 50_000
-				r, err := measureWithRedisBenchmark(s, w, b.loadCPUs, time.Second, trial)
-				if err != nil {
-					return round{}, err
-				}
-				expected[s] = r.perSecond
+		var expected [2]float64
+		for side, s := range servers { // a first round only finds out how many commands a round takes
+			const trial = 50_000
+			r, err := measureWithRedisBenchmark(s, w, b.loadCPUs, time.Second, trial)
+			if err != nil {
+				return rounds, err
 			}
-			return measureWithRedisBenchmark(s, w, b.loadCPUs, b.roundTime, expected[s])
+			expected[side] = r.perSecond
 		}
-		return run, func() {}, nil
+		return b.inTurns(b.rounds, "throughput", w.label(), names, func(side int) (round, error) {
+			return measureWithRedisBenchmark(servers[side], w, b.loadCPUs, b.roundTime, expected[side])
+		})
 	}
-	generators := map[*server]*generator{}
-	finish = func() {
-		for _, g := range generators {
-			g.close()
+	var generators [2]*generator
+	for side, s := range servers {
+		if generators[side], err = newGenerator(s.address, w, 1); err != nil {
+			return rounds, fmt.Errorf("load on %s: %w", s.name, err)
 		}
+		defer generators[side].close()
 	}
-	for _, s := range servers {
-		g, err := newGenerator(s.address, w, 1)
-		if err != nil {
-			finish()
-			return nil, nil, fmt.Errorf("load on %s: %w", s.name, err)
-		}
-		generators[s] = g
-	}
-	return func(s *server) (round, error) { return measure(s, generators[s], b.roundTime) }, finish, nil
+	return b.inTurns(b.rounds, "throughput", w.label(), names, func(side int) (round, error) {
+		return measure(servers[side], generators[side], b.roundTime)
+	})
 }
 
 func speedRow(w workload, ours, peer []round) []string {
@@ -170,7 +140,6 @@ func field(rounds []round, of func(round) float64) []float64 {
 func perSecond(r round) float64 { return r.perSecond }
 func cpuMicros(r round) float64 { return r.cpuMicros }
 func busy(r round) float64      { return r.busy }
-func foreign(r round) float64   { return r.foreign }
 func p50(r round) float64       { return r.p50.Seconds() * 1e6 }
 func p99(r round) float64       { return r.p99.Seconds() * 1e6 }
 func p999(r round) float64      { return r.p999.Seconds() * 1e6 }

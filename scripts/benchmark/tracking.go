@@ -80,48 +80,38 @@ func (b *bench) trackingRow(s *server, c trackingCase, w workload) ([]string, er
 		return nil, err
 	}
 	defer g.close()
-	for parameter, value := range map[string]int{"hotkeys-sampling-percentage": c.percentage, "hotkeys-window-seconds": 1} {
-		if err := s.configure(parameter, strconv.Itoa(value)); err != nil {
-			return nil, err
-		}
+	if err := s.configure("hotkeys-window-seconds", "1"); err != nil {
+		return nil, err
 	}
-	var on, off []round
-	for i := range b.pairs {
-		for j := range 2 {
-			// On off, off on, on off …: a drift of the machine favours neither.
-			isOn := (i+j)%2 == 0
+	if err := s.configure("hotkeys-sampling-percentage", strconv.Itoa(c.percentage)); err != nil {
+		return nil, err
+	}
+	const on, off = 0, 1
+	rounds, err := b.inTurns(b.pairs, "tracking", fmt.Sprintf("%s P%d", c.name, w.depth), [2]string{"on", "off"},
+		func(side int) (round, error) {
 			topK := 0
-			if isOn {
+			if side == on {
 				topK = c.topK
 			}
 			if err := s.configure("hotkeys-top-k", strconv.Itoa(topK)); err != nil {
-				return nil, err
+				return round{}, err
 			}
-			r, err := measure(s, g, b.phaseTime)
-			if err != nil {
-				return nil, err
-			}
-			side := "off"
-			if isOn {
-				side = "on"
-				on = append(on, r)
-			} else {
-				off = append(off, r)
-			}
-			b.record("tracking", fmt.Sprintf("%s P%d", c.name, w.depth), side, i, r)
-		}
+			return measure(s, g, b.phaseTime)
+		})
+	if err != nil {
+		return nil, err
 	}
 	if err := s.configure("hotkeys-top-k", "0"); err != nil {
 		return nil, err
 	}
-	loss := ratios(field(on, perSecond), field(off, perSecond))
-	more := ratios(field(on, cpuMicros), field(off, cpuMicros))
+	loss := ratios(field(rounds[on], perSecond), field(rounds[off], perSecond))
+	more := ratios(field(rounds[on], cpuMicros), field(rounds[off], cpuMicros))
 	for i := range loss {
 		loss[i] = 100 * (1 - loss[i])
 		more[i] = 100 * (more[i] - 1)
 	}
 	lossInterval, moreInterval := medianInterval(loss), medianInterval(more)
-	busyOn, busyOff := median(field(on, busy)), median(field(off, busy))
+	busyOn, busyOff := median(field(rounds[on], busy)), median(field(rounds[off], busy))
 	target, judged := "", ""
 	if c.topK > 0 {
 		judgedBy := lossInterval
@@ -131,7 +121,8 @@ func (b *bench) trackingRow(s *server, c trackingCase, w workload) ([]string, er
 		target, judged = fmt.Sprintf("≤ %.0f %%", c.lossMax*100), verdict(judgedBy.median, c.lossMax*100)
 	}
 	return []string{c.name, strconv.Itoa(w.depth),
-		fmt.Sprintf("%.0f", median(field(on, perSecond))), fmt.Sprintf("%.0f", median(field(off, perSecond))),
+		fmt.Sprintf("%.0f", median(field(rounds[on], perSecond))),
+		fmt.Sprintf("%.0f", median(field(rounds[off], perSecond))),
 		withRange(lossInterval, "%.2f") + " %", withRange(moreInterval, "%.2f") + " %",
 		fmt.Sprintf("%.0f %% / %.0f %%", busyOn*100, busyOff*100), target, judged}, nil
 }
