@@ -31,9 +31,9 @@ type Registry struct {
 
 	changing struct {
 		sync.Mutex        // held by Load, Set and Rewrite: one change at a time
-		file       string // absolute path of the file read at start, or ""
 		dir        string // working directory at start, to which include is relative
 	}
+	file atomic.Pointer[string] // absolute path of the file read at start; nil: none
 }
 
 // New returns a registry without parameters.
@@ -78,6 +78,9 @@ func (p *param) accept(old, given string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if len(canonical) > valueBytesMax {
+		return "", errTooLong
+	}
 	for _, check := range p.checks {
 		if err := check(canonical); err != nil {
 			return "", err
@@ -101,7 +104,7 @@ func Immutable() Option { return func(p *param) { p.immutable = true } }
 // Alias adds another name, under which the parameter can be set and read. Rewrite writes the first name.
 func Alias(name string) Option { return func(p *param) { p.aliases = append(p.aliases, name) } }
 
-// Hidden keeps a parameter out of --help and out of what globs find; CONFIG GET with its full name shows it.
+// Hidden keeps a parameter out of --help and out of what globs find; CONFIG GET of its full name shows it.
 func Hidden() Option { return func(p *param) { p.hidden = true } }
 
 // Secret keeps the values of a parameter out of error texts and --help. CONFIG GET shows them, as in Redis.
@@ -217,7 +220,8 @@ func globs(pattern, name string) bool {
 
 // ConfigFile returns the absolute path of the file that Load read, or "" if there was none or it was standard input.
 func (r *Registry) ConfigFile() string {
-	r.changing.Lock()
-	defer r.changing.Unlock()
-	return r.changing.file
+	if file := r.file.Load(); file != nil {
+		return *file
+	}
+	return ""
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // UnknownError is the error of Set for a name that no parameter has. Its text is Redis's, without the error code.
@@ -14,9 +15,9 @@ func (e *UnknownError) Error() string {
 }
 
 // SetError is the error of Set for a value that was refused or could not be put into force. Its text is Redis's, without
-// the error code. It contains neither the value given nor the one in force.
+// the error code. The value is in it only if the reason, which for most types is ours, quotes it.
 type SetError struct {
-	Name   string // of the parameter at fault
+	Name   string // of the parameter at fault, as the caller named it
 	Reason error  // from the type, a Check, a Rule or an OnChange hook
 }
 
@@ -73,7 +74,7 @@ func (r *Registry) Rule(names []string, check func(v Values) error) {
 // OnChange adds a hook that puts new values into force. Set runs it once if one of the names changed, after all new
 // values are stored; hooks run in the order in which they were added. If apply fails it must have left things as they
 // were: Set then puts back every value, runs the hooks before it once more, and fails. Load runs no hooks. A hook may
-// call Get, but none of Set, Rewrite, Load and ConfigFile.
+// call Get, but none of Set, Rewrite and Load.
 func (r *Registry) OnChange(names []string, apply func() error) {
 	r.hooks = append(r.hooks, hook{r.mustFindAll(names), apply})
 }
@@ -89,20 +90,21 @@ func (r *Registry) mustFindAll(names []string) []*param {
 // change is one parameter that a Set gives another value.
 type change struct {
 	p        *param
+	name     string // by which the caller knows it: it may be an alias
 	old, new string
 }
 
 // changes keep the order in which the caller of Set named them: errors blame the first that fits.
 type changes []change
 
-// firstOf returns the first changed parameter among params, or nil.
-func (c changes) firstOf(params []*param) *param {
+// firstOf returns the name of the first changed parameter among params, or "".
+func (c changes) firstOf(params []*param) string {
 	for _, change := range c {
 		if slices.Contains(params, change.p) {
-			return change.p
+			return change.name
 		}
 	}
-	return nil
+	return ""
 }
 
 // Set changes the parameters named in (name, value) pairs: all of them, or none and an error. The error is an
@@ -118,20 +120,20 @@ func (r *Registry) Set(pairs ...[2]string) error {
 	var changed changes
 	next := make(map[*param]string)
 	for i, p := range params {
-		old := p.value()
+		name, old := strings.ToLower(pairs[i][0]), p.value()
 		text, err := p.accept(old, pairs[i][1])
 		if err != nil {
-			return &SetError{p.name, err}
+			return &SetError{name, err}
 		}
 		if text != old {
-			changed = append(changed, change{p, old, text})
+			changed = append(changed, change{p, name, old, text})
 			next[p] = text
 		}
 	}
 	for _, rule := range r.rules {
-		if p := changed.firstOf(rule.params); p != nil {
+		if name := changed.firstOf(rule.params); name != "" {
 			if err := rule.check(Values{r, next}); err != nil {
-				return &SetError{p.name, err}
+				return &SetError{name, err}
 			}
 		}
 	}
@@ -165,28 +167,34 @@ func (r *Registry) apply(changed changes) error {
 		c.p.publish(c.new)
 	}
 	for i, hook := range r.hooks {
-		p := changed.firstOf(hook.params)
-		if p == nil {
+		name := changed.firstOf(hook.params)
+		if name == "" {
 			continue
 		}
 		if err := hook.apply(); err != nil {
-			return &SetError{p.name, errors.Join(err, r.undo(changed, r.hooks[:i]))}
+			if undone := r.undo(changed, r.hooks[:i]); undone != nil {
+				err = fmt.Errorf("%w; %w", err, undone)
+			}
+			return &SetError{name, err}
 		}
 	}
 	return nil
 }
 
-// undo puts back the values and runs again the hooks that had seen the new ones. What cannot be undone is returned.
+// undo puts back the values and runs again the hooks that had seen the new ones. It returns the first failure, after
+// trying them all.
 func (r *Registry) undo(changed changes, applied []hook) error {
 	for _, c := range changed {
 		c.p.publish(c.old)
 	}
 	var failed error
 	for _, hook := range applied {
-		if p := changed.firstOf(hook.params); p != nil {
-			if err := hook.apply(); err != nil {
-				failed = errors.Join(failed, fmt.Errorf("restore %s: %w", p.name, err))
-			}
+		name := changed.firstOf(hook.params)
+		if name == "" {
+			continue
+		}
+		if err := hook.apply(); err != nil && failed == nil {
+			failed = fmt.Errorf("restoring '%s' failed: %w", name, err)
 		}
 	}
 	return failed
