@@ -110,7 +110,7 @@ func busyTime(of cpus) (busy, stolen time.Duration, err error) {
 }
 
 // describeMachine is the head of a report: what was measured, where.
-func describeMachine(peer string, server, load cpus) string {
+func describeMachine(commit, peer string, server, load cpus) string {
 	var uname unix.Utsname
 	unix.Uname(&uname)
 	model := "unknown processor"
@@ -129,7 +129,7 @@ func describeMachine(peer string, server, load cpus) string {
 | peer | %s |
 | processor | %s, %d usable; server on %v, load on %v |
 | kernel | Linux %s %s |
-`, time.Now().UTC().Format("2006-01-02 15:04 UTC"), commit(), runtime.Version(), output(peer, "--version"), model,
+`, time.Now().UTC().Format("2006-01-02 15:04 UTC"), commit, runtime.Version(), output(peer, "--version"), model,
 		len(server)+len(load), server, load, unix.ByteSliceToString(uname.Release[:]),
 		unix.ByteSliceToString(uname.Machine[:]))
 }

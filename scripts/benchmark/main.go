@@ -87,14 +87,15 @@ func run(args []string) error {
 	if err := b.prepare(*server, chosen); err != nil {
 		return err
 	}
-	b.report.write(describeMachine(b.peer.path, b.serverCPUs, b.loadCPUs))
+	measured := commit()
+	b.report.write(describeMachine(measured, b.peer.path, b.serverCPUs, b.loadCPUs))
 	for _, p := range chosen {
 		fmt.Fprintf(os.Stderr, "bench: %s …\n", p.name)
 		if err := p.run(b); err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
-	return b.report.save(*out, time.Now().UTC().Format("20060102-150405")+"-"+strings.Fields(commit())[0])
+	return b.report.save(*out, time.Now().UTC().Format("20060102-150405")+"-"+strings.Fields(measured)[0])
 }
 
 func usage(flags *pflag.FlagSet) {
