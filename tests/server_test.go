@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -79,7 +80,11 @@ func ownServer(t testing.TB, args ...string) *server {
 // startPeer starts redis-server the way startServer starts ours.
 func startPeer(t testing.TB, args ...string) *server {
 	t.Helper()
-	return startBinary(t, peerBinary(t), args)
+	bin := peerBinary(t)
+	if !hasFlag(args, "--loglevel") {
+		args = append(slices.Clip(args), "--loglevel", "warning")
+	}
+	return startBinary(t, bin, args)
 }
 
 // peerBinary finds redis-server. It skips the test, or fails it if PEER_REQUIRED
