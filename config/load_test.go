@@ -23,46 +23,59 @@ func writeFiles(t *testing.T, files map[string]string) string {
 	return dir
 }
 
+var goodFiles = map[string]string{
+	"kv.conf": "# first\r\n\r\nPort 7000\r\nsave 900 1\r\n  loglevel \"debug\"  \r\nsave 300 10 60 1000\r\n" +
+		"client-output-buffer-limit replica 1 1 1\r\nclient-output-buffer-limit normal 2 2 2\nslave-priority 4\nport 7001\r\n" +
+		"bind 127.0.0.1 -::1\nproto-max-bulk-len 2mb\nrequirepass 'a # \"b\"'",
+	"reset.conf": "save 900 1\nsave \"\"\nsave 2 2\nsave 3 3\n",
+	"none.conf":  "save \"\"",
+	"outer.conf": "port 1\ninclude inner.conf\nhotkeys-top-k 3\n",
+	"inner.conf": "port 2\nhotkeys-top-k 2\nsave 1 1\n",
+	"globs.conf": "INCLUDE none-*.txt\ninclude x*.inc\n",
+	"x2.inc":     "port 12\nsave 2 2\n",
+	"x1.inc":     "port 11\nsave 1 1\n",
+}
+
+var goodCommandLines = []struct {
+	args string // separated by blanks; "_" is the empty one
+	want string // what differs from the defaults
+}{
+	{"", ""},
+	{"kv.conf", "port=7001|save=900 1 300 10 60 1000|loglevel=debug|replica-priority=4|bind=127.0.0.1 -::1|" +
+		"proto-max-bulk-len=2097152|requirepass=a # \"b\"|client-output-buffer-limit=normal 2 2 2 slave 1 1 1 pubsub 32 8 60"},
+	{"reset.conf", "save=2 2 3 3"},
+	{"none.conf", "save="},
+	{"outer.conf", "port=2|hotkeys-top-k=3|save=1 1"},
+	{"globs.conf", "port=12|save=1 1 2 2"},
+	{"-", "port=5|loglevel=warning"},
+	{"- --port 6", "port=6|loglevel=warning"},
+	{"outer.conf --hotkeys-top-k 9 --PORT=8", "port=8|hotkeys-top-k=9|save=1 1"},
+	{"--save 9 9 8 8 --bind ::1 127.0.0.1", "save=9 9 8 8|bind=::1 127.0.0.1"},
+	{"reset.conf --save 9 9 --save 8 8", "save=9 9 8 8"},
+	{"reset.conf --save _", "save="},
+	{"--requirepass=--x=y", "requirepass=--x=y"},
+	{"--requirepass _ --logfile=", ""},
+	{"--appendonly --port 7", "appendonly=yes|port=7"},
+	{"--appendonly yes --appendonly no", ""},
+	{"--slave-priority 3", "replica-priority=3"},
+	{"--client-output-buffer-limit pubsub 1 2 3", "client-output-buffer-limit=normal 0 0 0 slave 256 64 60 pubsub 1 2 3"},
+	{"--hotkeys-top-k 16 --hotkeys-counters 16", "hotkeys-top-k=16|hotkeys-counters=16"},
+	{"--hotkeys-counters 16 --hotkeys-top-k 16", "hotkeys-top-k=16|hotkeys-counters=16"},
+}
+
+// commandLine cuts a line at its blanks; "_" stands for the empty argument.
+func commandLine(line string) []string {
+	args := strings.Fields(line)
+	for i := range args {
+		args[i] = strings.TrimPrefix(args[i], "_")
+	}
+	return args
+}
+
 func TestLoad(t *testing.T) {
-	dir := writeFiles(t, map[string]string{
-		"kv.conf": "# first\r\n\r\nPort 7000\r\nsave 900 1\r\n  loglevel \"debug\"  \r\nsave 300 10 60 1000\r\n" +
-			"client-output-buffer-limit replica 1 1 1\r\nclient-output-buffer-limit normal 2 2 2\nslave-priority 4\nport 7001\r\n" +
-			"bind 127.0.0.1 -::1\nproto-max-bulk-len 2mb\nrequirepass 'a # \"b\"'",
-		"reset.conf": "save 900 1\nsave \"\"\nsave 2 2\nsave 3 3\n",
-		"none.conf":  "save \"\"",
-		"outer.conf": "port 1\ninclude inner.conf\nhotkeys-top-k 3\n",
-		"inner.conf": "port 2\nhotkeys-top-k 2\nsave 1 1\n",
-		"globs.conf": "INCLUDE none-*.txt\ninclude x*.inc\n",
-		"x2.inc":     "port 12\nsave 2 2\n",
-		"x1.inc":     "port 11\nsave 1 1\n",
-	})
+	dir := writeFiles(t, goodFiles)
 	const stdin = "port 5\nloglevel warning"
-	for _, c := range []struct {
-		args string // separated by blanks; "_" is the empty one
-		want string // what differs from the defaults
-	}{
-		{"", ""},
-		{"kv.conf", "port=7001|save=900 1 300 10 60 1000|loglevel=debug|replica-priority=4|bind=127.0.0.1 -::1|" +
-			"proto-max-bulk-len=2097152|requirepass=a # \"b\"|client-output-buffer-limit=normal 2 2 2 slave 1 1 1 pubsub 32 8 60"},
-		{"reset.conf", "save=2 2 3 3"},
-		{"none.conf", "save="},
-		{"outer.conf", "port=2|hotkeys-top-k=3|save=1 1"},
-		{"globs.conf", "port=12|save=1 1 2 2"},
-		{"-", "port=5|loglevel=warning"},
-		{"- --port 6", "port=6|loglevel=warning"},
-		{"outer.conf --hotkeys-top-k 9 --PORT=8", "port=8|hotkeys-top-k=9|save=1 1"},
-		{"--save 9 9 8 8 --bind ::1 127.0.0.1", "save=9 9 8 8|bind=::1 127.0.0.1"},
-		{"reset.conf --save 9 9 --save 8 8", "save=9 9 8 8"},
-		{"reset.conf --save _", "save="},
-		{"--requirepass=--x=y", "requirepass=--x=y"},
-		{"--requirepass _ --logfile=", ""},
-		{"--appendonly --port 7", "appendonly=yes|port=7"},
-		{"--appendonly yes --appendonly no", ""},
-		{"--slave-priority 3", "replica-priority=3"},
-		{"--client-output-buffer-limit pubsub 1 2 3", "client-output-buffer-limit=normal 0 0 0 slave 256 64 60 pubsub 1 2 3"},
-		{"--hotkeys-top-k 16 --hotkeys-counters 16", "hotkeys-top-k=16|hotkeys-counters=16"},
-		{"--hotkeys-counters 16 --hotkeys-top-k 16", "hotkeys-top-k=16|hotkeys-counters=16"},
-	} {
+	for _, c := range goodCommandLines {
 		s := newSample()
 		s.OnChange([]string{"port", "save"}, func() error { t.Error("Load ran a hook"); return nil })
 		want := values(s.Registry)
@@ -71,10 +84,7 @@ func TestLoad(t *testing.T) {
 				want[name] = value
 			}
 		}
-		args := strings.Fields(c.args)
-		for i := range args {
-			args[i] = strings.TrimPrefix(args[i], "_")
-		}
+		args := commandLine(c.args)
 		if err := s.Load(args, strings.NewReader(stdin)); err != nil {
 			t.Errorf("%s: %v", c.args, err)
 			continue
@@ -94,80 +104,85 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+var longLine = strings.Repeat("x", lineBytesMax)
+
+var badFiles = map[string]string{
+	"range.conf":   "port 1\n\n# c\nhotkeys-top-k 1001\nport x\n",
+	"over.conf":    "port x\nport 1\n",
+	"unknown.conf": "requirepas hunter2\n",
+	"quotes.conf":  "port 1\r\nrequirepass \"hunter2\r\n",
+	"count.conf":   "port 1 2\n",
+	"short.conf":   "loglevel\n",
+	"many.conf":    "bind\n",
+	"custom.conf":  "save 1\n",
+	"secret.conf":  "requirepass hunter2 hunter3\n",
+	"rule.conf":    "hotkeys-counters 15\nloglevel debug\nhotkeys-top-k 16\n",
+	"long.conf":    "port 1\nlogfile " + longLine + "\n",
+	"value.conf":   "logfile " + longLine[:valueBytesMax+1] + "\n",
+	"loop.conf":    "port 1\ninclude loop2.conf\n",
+	"loop2.conf":   "include ./loop.conf\n",
+	"missing.conf": "include nowhere.conf\n",
+	"two.conf":     "include a b\n",
+	"glob.conf":    "include [x\n",
+	"dir.conf":     "include .\n",
+	"deep.conf":    "\ninclude bad.inc\n",
+	"bad.inc":      "\n\nappendonly 1\n",
+}
+
+const sizeRange = "a size between 1048576 and 1099511627776 bytes, such as 64mb"
+
+// DIR stands for the directory of the files.
+var badCommandLines = []struct {
+	args string
+	want string
+}{
+	{"range.conf", `range.conf:4: hotkeys-top-k "1001": must be between 0 and 1000`},
+	{"DIR/over.conf", `DIR/over.conf:1: port "x": must be between 0 and 65535`},
+	{"unknown.conf", `unknown.conf:1: unknown directive "requirepas"`},
+	{"quotes.conf", `quotes.conf:2: "requirepass": unbalanced quotes`},
+	{"count.conf", `count.conf:1: port "1 2": takes exactly one value, which must be between 0 and 65535`},
+	{"short.conf", `short.conf:1: loglevel: takes exactly one value, which must be one of debug, verbose, notice, warning`},
+	{"many.conf", `many.conf:1: bind: takes a value`},
+	{"custom.conf", `custom.conf:1: save "1": Invalid save parameters`},
+	{"secret.conf", `secret.conf:1: requirepass (value not shown): takes exactly one value`},
+	{"rule.conf", `rule.conf:3: hotkeys-top-k "16": hotkeys-counters must be 0 or at least hotkeys-top-k`},
+	{"rule.conf --hotkeys-top-k 17", `--hotkeys-top-k "17": hotkeys-counters must be 0 or at least hotkeys-top-k`},
+	{"long.conf", `long.conf:2: line is longer than 131072 bytes`},
+	{"value.conf", `value.conf:1: logfile "` + longLine[:shownBytesMax] + `"…: argument must be at most 16384 bytes long`},
+	{"loop.conf", `DIR/loop2.conf:1: include "./loop.conf": file includes itself`},
+	{"missing.conf", `missing.conf:1: include "nowhere.conf": no such file or directory`},
+	{"two.conf", `two.conf:1: include "a b": takes exactly one path`},
+	{"glob.conf", `glob.conf:1: include "[x": syntax error in pattern`},
+	{"dir.conf", `dir.conf:1: include ".": is a directory`},
+	{"deep.conf", `DIR/bad.inc:3: appendonly "1": must be yes or no`},
+	{"nowhere.conf", `nowhere.conf: no such file or directory`},
+	{"-", `<stdin>:2: proto-max-bulk-len "1q": must be ` + sizeRange},
+	{"--port x", `--port "x": must be between 0 and 65535`},
+	{"--port", `--port: takes exactly one value, which must be between 0 and 65535`},
+	{"--port --loglevel debug", `--port: takes exactly one value, which must be between 0 and 65535`},
+	{"--port 1 2", `--port "1 2": takes exactly one value, which must be between 0 and 65535`},
+	{"--proto-max-bulk-len=1", `--proto-max-bulk-len "1": must be ` + sizeRange},
+	{"--appendonly=1", `--appendonly "1": must be yes or no`},
+	{"--bind", `--bind: takes a value`},
+	{"--nosuch 1", `unknown option "--nosuch"`},
+	{"--", `unknown option "--"`},
+	{"--=x", `unknown option "--"`},
+	{"---port 1", `unknown option "---port"`},
+	{"-p 1", `unknown option "-p"`},
+	{"rule.conf x", `unexpected argument "x"`},
+	{"_", `the path of the configuration file is empty`},
+}
+
 func TestLoadErrors(t *testing.T) {
-	long := strings.Repeat("x", lineBytesMax)
-	dir := writeFiles(t, map[string]string{
-		"range.conf":   "port 1\n\n# c\nhotkeys-top-k 1001\nport x\n",
-		"over.conf":    "port x\nport 1\n",
-		"unknown.conf": "requirepas hunter2\n",
-		"quotes.conf":  "port 1\r\nrequirepass \"hunter2\r\n",
-		"count.conf":   "port 1 2\n",
-		"short.conf":   "loglevel\n",
-		"many.conf":    "bind\n",
-		"custom.conf":  "save 1\n",
-		"secret.conf":  "requirepass hunter2 hunter3\n",
-		"rule.conf":    "hotkeys-counters 15\nloglevel debug\nhotkeys-top-k 16\n",
-		"long.conf":    "port 1\nlogfile " + long + "\n",
-		"value.conf":   "logfile " + long[:valueBytesMax+1] + "\n",
-		"loop.conf":    "port 1\ninclude loop2.conf\n",
-		"loop2.conf":   "include ./loop.conf\n",
-		"missing.conf": "include nowhere.conf\n",
-		"two.conf":     "include a b\n",
-		"glob.conf":    "include [x\n",
-		"dir.conf":     "include .\n",
-		"deep.conf":    "\ninclude bad.inc\n",
-		"bad.inc":      "\n\nappendonly 1\n",
-	})
-	const size = "a size between 1048576 and 1099511627776 bytes, such as 64mb"
-	for _, c := range []struct {
-		args string
-		want string
-	}{
-		{"range.conf", `range.conf:4: hotkeys-top-k "1001": must be between 0 and 1000`},
-		{dir + "/over.conf", dir + `/over.conf:1: port "x": must be between 0 and 65535`},
-		{"unknown.conf", `unknown.conf:1: unknown directive "requirepas"`},
-		{"quotes.conf", `quotes.conf:2: "requirepass": unbalanced quotes`},
-		{"count.conf", `count.conf:1: port "1 2": takes exactly one value, which must be between 0 and 65535`},
-		{"short.conf", `short.conf:1: loglevel: takes exactly one value, which must be one of debug, verbose, notice, warning`},
-		{"many.conf", `many.conf:1: bind: takes a value`},
-		{"custom.conf", `custom.conf:1: save "1": Invalid save parameters`},
-		{"secret.conf", `secret.conf:1: requirepass (value not shown): takes exactly one value`},
-		{"rule.conf", `rule.conf:3: hotkeys-top-k "16": hotkeys-counters must be 0 or at least hotkeys-top-k`},
-		{"rule.conf --hotkeys-top-k 17", `--hotkeys-top-k "17": hotkeys-counters must be 0 or at least hotkeys-top-k`},
-		{"long.conf", `long.conf:2: line is longer than 131072 bytes`},
-		{"value.conf", `value.conf:1: logfile "` + long[:shownBytesMax] + `"…: argument must be at most 16384 bytes long`},
-		{"loop.conf", dir + `/loop2.conf:1: include "./loop.conf": file includes itself`},
-		{"missing.conf", `missing.conf:1: include "nowhere.conf": no such file or directory`},
-		{"two.conf", `two.conf:1: include "a b": takes exactly one path`},
-		{"glob.conf", `glob.conf:1: include "[x": syntax error in pattern`},
-		{"dir.conf", `dir.conf:1: include ".": is a directory`},
-		{"deep.conf", dir + `/bad.inc:3: appendonly "1": must be yes or no`},
-		{"nowhere.conf", `nowhere.conf: no such file or directory`},
-		{"-", `<stdin>:2: proto-max-bulk-len "1q": must be ` + size},
-		{"--port x", `--port "x": must be between 0 and 65535`},
-		{"--port", `--port: takes exactly one value, which must be between 0 and 65535`},
-		{"--port --loglevel debug", `--port: takes exactly one value, which must be between 0 and 65535`},
-		{"--port 1 2", `--port "1 2": takes exactly one value, which must be between 0 and 65535`},
-		{"--proto-max-bulk-len=1", `--proto-max-bulk-len "1": must be ` + size},
-		{"--appendonly=1", `--appendonly "1": must be yes or no`},
-		{"--bind", `--bind: takes a value`},
-		{"--nosuch 1", `unknown option "--nosuch"`},
-		{"--", `unknown option "--"`},
-		{"--=x", `unknown option "--"`},
-		{"---port 1", `unknown option "---port"`},
-		{"-p 1", `unknown option "-p"`},
-		{"rule.conf x", `unexpected argument "x"`},
-		{"_", `the path of the configuration file is empty`},
-	} {
+	dir := writeFiles(t, badFiles)
+	for _, c := range badCommandLines {
 		s := newSample()
 		before := values(s.Registry)
-		args := strings.Fields(c.args)
-		for i := range args {
-			args[i] = strings.TrimPrefix(args[i], "_")
-		}
+		want := strings.ReplaceAll(c.want, "DIR", dir)
+		args := commandLine(strings.ReplaceAll(c.args, "DIR", dir))
 		err := s.Load(args, strings.NewReader("port 3\nproto-max-bulk-len 1q"))
-		if err == nil || err.Error() != c.want {
-			t.Errorf("%s: %v\nwant %s", c.args, err, c.want)
+		if err == nil || err.Error() != want {
+			t.Errorf("%s: %v\nwant %s", c.args, err, want)
 		}
 		for name, value := range values(s.Registry) {
 			if value != before[name] {
