@@ -139,11 +139,10 @@ func (f *fileText) edit(p *param, l *loader) {
 		return
 	}
 	want := p.fileLines(value)
-	// Where lines add up, those of an included file would stay part of the value: forget them first.
-	adds := p.lineWords > 0 && !p.partial
-	if overruled || included && adds {
+	if overruled || included && p.lineWords > 0 {
 		f.drop(own)
-		if adds && value != "" {
+		// Where lines add up, those of the included file would stay part of the value: forget them first.
+		if p.lineWords > 0 && !p.partial && value != "" {
 			want = append(p.fileLines(""), want...)
 		}
 		f.added = append(f.added, want...)
@@ -151,9 +150,8 @@ func (f *fileText) edit(p *param, l *loader) {
 	}
 	if p.partial {
 		own, want = f.settle(own, want)
-		if !included {
-			want = slices.DeleteFunc(want, func(line string) bool { return slices.Contains(p.fileLines(p.def), line) })
-		}
+		defaults := p.fileLines(p.def)
+		want = slices.DeleteFunc(want, func(line string) bool { return slices.Contains(defaults, line) })
 	}
 	f.replace(own, want)
 }

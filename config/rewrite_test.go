@@ -54,6 +54,9 @@ var rewrites = []struct {
 	{"value of an include back to the default", "include a.inc\n", "", "hotkeys-top-k=0", "include a.inc\n" + marker + "hotkeys-top-k 0\n"},
 	{"adding lines of an include", "include a.inc\nsave 5 5\n", "", "save=5 5", "include a.inc\n" + marker + "save \"\"\nsave 5 5\n"},
 	{"adding lines of an include, none left", "include a.inc\nsave 5 5\n", "", "save=", "include a.inc\n" + marker + "save \"\"\n"},
+	{"parts before and after an include", "client-output-buffer-limit normal 0 0 0\ninclude a.inc\nclient-output-buffer-limit pubsub 1 1 1\n", "",
+		"client-output-buffer-limit=normal 0 0 0", "include a.inc\n" + marker +
+			"client-output-buffer-limit normal 0 0 0\nclient-output-buffer-limit slave 256 64 60\nclient-output-buffer-limit pubsub 1 1 1\n"},
 	{"parts of an include", "include a.inc\n", "", "client-output-buffer-limit=normal 0 0 0", "include a.inc\n" + marker +
 		"client-output-buffer-limit normal 0 0 0\nclient-output-buffer-limit slave 256 64 60\nclient-output-buffer-limit pubsub 32 8 60\n"},
 }
