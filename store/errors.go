@@ -1,0 +1,21 @@
+package store
+
+import "errors"
+
+// What a data method can refuse. The server turns each into the reply text of Redis.
+var (
+	// ErrWrongType: the key holds a value of another type than the command works on.
+	ErrWrongType = errors.New("store: value of the wrong type")
+	// ErrNotInteger: the value, or an argument, is not a 64-bit signed decimal integer.
+	ErrNotInteger = errors.New("store: value is not an integer")
+	// ErrNotFloat: the value, or an argument, is not a floating point number.
+	ErrNotFloat = errors.New("store: value is not a float")
+	// ErrOverflow: the result does not fit into 64 bits.
+	ErrOverflow = errors.New("store: increment or decrement would overflow")
+	// ErrNaN: the result would be infinite or not a number.
+	ErrNaN = errors.New("store: increment would produce NaN or Infinity")
+	// ErrStringTooLong: the string would exceed proto-max-bulk-len.
+	ErrStringTooLong = errors.New("store: string exceeds maximum allowed size")
+	// ErrNoKey: the command needs an existing key.
+	ErrNoKey = errors.New("store: no such key")
+)

@@ -1,0 +1,6 @@
+//go:build !race
+
+package store
+
+// invariants turns costly checks off.
+const invariants = false

@@ -1,0 +1,6 @@
+//go:build race
+
+package store
+
+// invariants turns costly checks on.
+const invariants = true

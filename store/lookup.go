@@ -1,0 +1,172 @@
+package store
+
+import "sync/atomic"
+
+// Lookup finds a key for reading: one access, and a hit or a miss.
+func (v *View) Lookup(key []byte) Entry { return v.lookupRead(key, !v.noTouch) }
+
+// LookupUntouched is Lookup for commands that ask about a key and do not use its value, such as TTL, TYPE and EXISTS: the
+// time of last use stays as it is.
+func (v *View) LookupUntouched(key []byte) Entry { return v.lookupRead(key, false) }
+
+func (v *View) lookupRead(key []byte, touch bool) Entry {
+	pos := v.position(key)
+	v.count(pos, key)
+	e := v.find(pos, key)
+	if e.seg == nil {
+		v.stats.Misses++
+		return e
+	}
+	v.stats.Hits++
+	if touch {
+		e.touch(v.clock())
+	}
+	return e
+}
+
+// LookupWrite finds a key in order to change it: one access, neither hit nor miss.
+func (v *View) LookupWrite(key []byte) Entry {
+	pos := v.position(key)
+	v.count(pos, key)
+	e := v.find(pos, key)
+	if e.seg != nil && !v.noTouch {
+		e.touch(v.clock())
+	}
+	return e
+}
+
+// Peek finds a key without any trace: no access, no hit or miss, no time of use. It is for introspection.
+func (v *View) Peek(key []byte) Entry { return v.find(v.position(key), key) }
+
+// Remove deletes a key on behalf of a client, and reports whether there was one. It is an access if it removed something.
+func (v *View) Remove(key []byte) bool {
+	pos := v.position(key)
+	if !v.delete(pos, key) {
+		return false
+	}
+	v.count(pos, key)
+	return true
+}
+
+// count records an access.
+func (v *View) count(pos uint64, key []byte) {
+	if v.rec != nil {
+		v.rec.Access(pos, key, v.db)
+	}
+}
+
+// clock returns the time as entries keep it, in seconds.
+func (v *View) clock() uint32 { return uint32(v.nowMs / 1000) }
+
+// touch notes the time of use. It writes only when the second has changed: a key that several cores read would otherwise
+// have its cache line pass between them at every read.
+func (e Entry) touch(now uint32) {
+	if access := e.access(); atomic.LoadUint32(access) != now {
+		atomic.StoreUint32(access, now)
+	}
+}
+
+// find returns the live entry of a key. An expired one is removed, or, under a read lock, noted to be removed by Unlock.
+func (v *View) find(pos uint64, key []byte) Entry {
+	v.check(pos, false)
+	t := v.shard(pos).tables[v.db].Load()
+	if t == nil {
+		return Entry{}
+	}
+	g := t.segment(pos)
+	slot := g.find(pos, key)
+	if slot == nil {
+		return Entry{}
+	}
+	e := g.entry(*slot)
+	if e.expired(v.nowMs) {
+		v.expire(t, pos, key, slot)
+		return Entry{}
+	}
+	return e
+}
+
+// delete removes a key that has not expired and reports whether there was one.
+func (v *View) delete(pos uint64, key []byte) bool {
+	v.check(pos, true)
+	t := v.shard(pos).tables[v.db].Load()
+	if t == nil {
+		return false
+	}
+	slot := t.segment(pos).find(pos, key)
+	if slot == nil {
+		return false
+	}
+	if t.segment(pos).entry(*slot).expired(v.nowMs) {
+		v.expire(t, pos, key, slot)
+		return false
+	}
+	v.drop(t, pos, key, slot)
+	return true
+}
+
+// drop removes the entry of *slot.
+func (v *View) drop(t *table, pos uint64, key []byte, slot *uint32) {
+	old := len(v.work.retired)
+	v.touchWatched(pos, key)
+	e := t.segment(pos).entry(*slot)
+	v.unlink(t, pos, slot)
+	e.seg.reclaim(e)
+	v.shrink(t, pos)
+	v.freeRetired(old)
+}
+
+// unlink removes the entry of *slot and leaves the shape of the table alone.
+func (v *View) unlink(t *table, pos uint64, slot *uint32) {
+	g := t.segment(pos)
+	volatile := g.volatile
+	v.store.remove(g, g.home(pos), slot)
+	t.keys.Add(-1)
+	if g.volatile != volatile {
+		t.volatile.Add(-1)
+	}
+}
+
+// put gives a key a value and a deadline (ms, or noDeadline), whether or not it exists. The operands may alias what the
+// view has returned since its last write, the key's old value included.
+func (v *View) put(pos uint64, key []byte, val value, deadline int64) Entry {
+	v.check(pos, true)
+	old := len(v.work.retired)
+	sh := v.shard(pos)
+	v.touchWatched(pos, key)
+	t := v.store.table(sh, v.db)
+	e := v.write(t, pos, &record{key, val, deadline, v.clock()})
+	if deadline != noDeadline {
+		t.note(deadline)
+		if deadline < sh.earliest.Load() {
+			sh.earliest.Store(deadline)
+		}
+	}
+	v.freeRetired(old)
+	return e
+}
+
+// write overwrites the entry of a key in place, or adds one.
+func (v *View) write(t *table, pos uint64, r *record) Entry {
+	g := t.segment(pos)
+	slot := g.find(pos, r.key)
+	if slot == nil {
+		return v.insert(t, pos, r)
+	}
+	e := g.entry(*slot)
+	if v.noTouch {
+		r.access = *e.access()
+	}
+	volatile := g.volatile
+	if !v.store.overwrite(e, r) {
+		v.unlink(t, pos, slot)
+		return v.insert(t, pos, r)
+	}
+	if g.volatile != volatile {
+		t.volatile.Add(int64(int32(g.volatile - volatile)))
+	}
+	if g.wasteful() && v.rebuild(g, g.bucketBits, 0) {
+		e = g.entry(*g.find(pos, r.key))
+	}
+	return e
+}
