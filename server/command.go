@@ -1,0 +1,275 @@
+package server
+
+import (
+	"strings"
+)
+
+// flags of a command. Those up to allowBusy are Redis's command flags, shown by COMMAND INFO; the others are
+// for dispatch and the ACL categories that do not follow from them.
+type flags uint64
+
+const (
+	write flags = 1 << iota
+	readonly
+	denyoom
+	admin
+	pubsub
+	noscript
+	blocking
+	loading
+	stale
+	skipMonitor
+	skipSlowlog
+	asking
+	fast
+	noAuth
+	mayReplicate
+	sentinelOnly
+	noAsyncLoading
+	noMulti
+	movableKeys // derived from the key specs
+	allowBusy
+	protected // refused unless a configuration directive allows it
+
+	exclusive       // runs with the gate closed
+	notQueued       // runs at once inside MULTI
+	locksForWriting // not a write, but needs its keys locked as if it were
+	catKeyspace
+	catDangerous
+	catConnection
+	catTransaction
+	catString
+	catScripting
+)
+
+// flagNames are in the order in which COMMAND INFO prints them.
+var flagNames = []struct {
+	flag flags
+	name string
+}{
+	{write, "write"}, {readonly, "readonly"}, {denyoom, "denyoom"}, {admin, "admin"}, {pubsub, "pubsub"},
+	{noscript, "noscript"}, {blocking, "blocking"}, {loading, "loading"}, {stale, "stale"},
+	{skipMonitor, "skip_monitor"}, {skipSlowlog, "skip_slowlog"}, {asking, "asking"}, {fast, "fast"},
+	{noAuth, "no_auth"}, {mayReplicate, "may_replicate"}, {noAsyncLoading, "no_async_loading"},
+	{noMulti, "no_multi"}, {movableKeys, "movablekeys"}, {allowBusy, "allow_busy"},
+}
+
+// keyFlags say what a command does to the keys of one spec (key specifications, COMMAND INFO).
+type keyFlags uint16
+
+const (
+	kRO keyFlags = 1 << iota // reads the value, changes nothing
+	kRW                      // reads and changes it
+	kOW                      // overwrites it without looking at it
+	kRM                      // removes it
+	kAccess
+	kUpdate
+	kInsert
+	kDelete
+	kNotKey
+	kIncomplete
+	kVariable
+)
+
+var keyFlagNames = []struct {
+	flag keyFlags
+	name string
+}{
+	{kRO, "RO"}, {kRW, "RW"}, {kOW, "OW"}, {kRM, "RM"}, {kAccess, "access"}, {kUpdate, "update"},
+	{kInsert, "insert"}, {kDelete, "delete"}, {kNotKey, "not_key"}, {kIncomplete, "incomplete"},
+	{kVariable, "variable_flags"},
+}
+
+// keySpec finds keys among a command's arguments: from index first to index last (negative: counted from the
+// end, -1 being the last argument), every step-th argument.
+type keySpec struct {
+	flags             keyFlags
+	first, last, step int
+}
+
+type specs []keySpec
+
+func keysAt(f keyFlags, first, last, step int) keySpec { return keySpec{f, first, last, step} }
+
+// handler runs a command for c; args[0] is the name (for a subcommand, args[1] the subcommand's). It parses all
+// arguments before it touches data, so that a refused command changed nothing.
+type handler func(c *client, args [][]byte)
+
+// row is what an author writes about a command. Whatever must be known about a command is read here.
+type row struct {
+	name    string
+	arity   int // counts the name; negative: at least
+	flags   flags
+	keys    specs
+	since   string // version of Redis (or Valkey, for what only it has) that introduced it
+	summary string
+	handle  handler // nil for a container, which has subcommands (COMMAND has both)
+}
+
+// command is a row and what follows from it.
+type command struct {
+	row
+	fullName  string // "config|get"
+	group     string // family as in COMMAND DOCS
+	id        int    // index of the per-slot counters
+	oneKey    bool   // its only key is argument 1: the common case, locked without collecting keys
+	lockWrite bool   // its keys are locked for writing
+	parent    *command
+	subs      []*command
+	subByName map[string]*command
+}
+
+// legacyKeys is the one range of keys that clients older than key specifications know of: it spans the specs if
+// they adjoin.
+func (cmd *command) legacyKeys() (first, last, step int) {
+	for i, spec := range cmd.keys {
+		if i == 0 {
+			first, last, step = spec.first, spec.last, spec.step
+			continue
+		}
+		if step != 1 || spec.step != 1 || last < 0 || spec.first != last+1 {
+			break
+		}
+		last = spec.last
+	}
+	return first, last, step
+}
+
+// group is a command family: its name in COMMAND DOCS, the ACL category that all of its commands have, its rows
+// and the rows of its containers' subcommands.
+type group struct {
+	name     string
+	category flags
+	rows     []row
+	subs     map[string][]row
+}
+
+// table is the command table.
+type table struct {
+	byName map[string]*command
+	top    []*command // commands
+	all    []*command // and subcommands; index = id
+}
+
+// newTable joins the families. It panics on rows that contradict each other: that is a fault of ours which the
+// first start shows.
+func newTable(groups ...group) *table {
+	t := &table{byName: make(map[string]*command)}
+	for _, g := range groups {
+		for _, r := range g.rows {
+			if t.byName[r.name] != nil {
+				panic("server: command " + r.name + " has two rows")
+			}
+			cmd := t.add(r, nil, g)
+			t.byName[r.name] = cmd
+			t.top = append(t.top, cmd)
+		}
+		for name := range g.subs {
+			if c := t.byName[name]; c == nil || c.group != g.name {
+				panic("server: subcommands of " + name + " have no container in their family")
+			}
+		}
+	}
+	return t
+}
+
+// add derives a command from its row, and its subcommands from theirs.
+func (t *table) add(r row, parent *command, g group) *command {
+	if r.handle != nil { // a bare container is in no category
+		r.flags |= g.category
+	}
+	cmd := &command{row: r, fullName: r.name, group: g.name, id: len(t.all), parent: parent}
+	t.all = append(t.all, cmd)
+	cmd.oneKey = len(r.keys) == 1 && r.keys[0].first == 1 && r.keys[0].last == 1
+	cmd.lockWrite = r.flags&(write|locksForWriting) != 0
+	if parent != nil {
+		cmd.fullName = parent.name + "|" + r.name
+		return cmd
+	}
+	subs := g.subs[r.name]
+	if r.handle == nil && subs == nil {
+		panic("server: command " + r.name + " has neither a handler nor subcommands")
+	}
+	if subs != nil {
+		cmd.subByName = make(map[string]*command, len(subs))
+	}
+	for _, sr := range subs {
+		if cmd.subByName[sr.name] != nil {
+			panic("server: " + r.name + " " + sr.name + " has two rows")
+		}
+		sub := t.add(sr, cmd, g)
+		cmd.subs = append(cmd.subs, sub)
+		cmd.subByName[sr.name] = sub
+	}
+	return cmd
+}
+
+// nameBytesMax is more than the longest name of any command; longer ones are unknown without a look-up.
+const nameBytesMax = 64
+
+// find returns the row for args, or the row of the container if the subcommand is not given or unknown.
+func (t *table) find(args [][]byte) (cmd *command, known bool) {
+	cmd = lookupName(t.byName, args[0])
+	if cmd == nil {
+		return nil, false
+	}
+	if cmd.subByName == nil || len(args) < 2 {
+		return cmd, true
+	}
+	if sub := lookupName(cmd.subByName, args[1]); sub != nil {
+		return sub, true
+	}
+	return cmd, false
+}
+
+func lookupName(m map[string]*command, name []byte) *command {
+	if len(name) > nameBytesMax {
+		return nil
+	}
+	var lower [nameBytesMax]byte
+	for i, b := range name {
+		if b >= 'A' && b <= 'Z' {
+			b |= 0x20
+		}
+		lower[i] = b
+	}
+	return m[string(lower[:len(name)])]
+}
+
+// arityOK tells whether a command may have n arguments, its name included.
+func (cmd *command) arityOK(n int) bool {
+	if cmd.arity >= 0 {
+		return n == cmd.arity
+	}
+	return n >= -cmd.arity
+}
+
+// appendKeys appends the keys among args to keys.
+func (cmd *command) appendKeys(keys, args [][]byte) [][]byte {
+	for _, spec := range cmd.keys {
+		last := spec.last
+		if last < 0 {
+			last += len(args)
+		}
+		for i := spec.first; i <= last && i < len(args); i += spec.step {
+			keys = append(keys, args[i])
+		}
+	}
+	return keys
+}
+
+// helpLines is the reply of a container's HELP subcommand: a header, the lines given, and HELP itself.
+func helpLines(name string, lines ...string) []string {
+	out := []string{strings.ToUpper(name) + " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:"}
+	out = append(out, lines...)
+	return append(out, "HELP", "    Prints this help.")
+}
+
+// help answers a HELP subcommand.
+func (c *client) help(name string, lines ...string) {
+	all := helpLines(name, lines...)
+	c.array(len(all))
+	for _, l := range all {
+		c.simple(l)
+	}
+}

@@ -1,0 +1,182 @@
+package server
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"crypto/subtle"
+)
+
+// connectionRows follow the order of Redis's documentation; CLIENT's subcommands stand in clients.go.
+var connectionRows = []row{
+	{"auth", -2, noscript | loading | stale | fast | noAuth | skipSlowlog | allowBusy, nil, "1.0.0", "Authenticates the connection.", auth},
+	{"client", -2, 0, nil, "2.4.0", "A container for client connection commands.", nil},
+	{"echo", 2, fast | loading | stale, nil, "1.0.0", "Returns the given string.", echo},
+	{"hello", -1, noscript | loading | stale | fast | noAuth | skipSlowlog | allowBusy, nil, "6.0.0", "Handshakes with the Redis server.", hello},
+	{"ping", -1, fast, nil, "1.0.0", "Returns the server's liveliness response.", ping},
+	{"quit", -1, noscript | loading | stale | fast | noAuth | allowBusy | notQueued, nil, "1.0.0", "Closes the connection.", quit},
+	{"reset", 1, noscript | loading | stale | fast | noAuth | allowBusy | notQueued, nil, "6.2.0", "Resets the connection.", reset},
+	{"select", 2, loading | stale | fast, nil, "1.0.0", "Changes the selected database.", selectDB},
+}
+
+func ping(c *client, args [][]byte) {
+	switch len(args) {
+	case 1:
+		c.simple("PONG")
+	case 2:
+		c.bulk(args[1])
+	default:
+		c.fail(arityError(c.cmd))
+	}
+}
+
+func echo(c *client, args [][]byte) { c.bulk(args[1]) }
+
+func quit(c *client, _ [][]byte) {
+	c.ok()
+	c.closeAfterReply()
+}
+
+// reset takes the connection back to how it began, MULTI, name, database and authentication included.
+func reset(c *client, _ [][]byte) {
+	c.discardMulti()
+	c.name, c.db, c.resp3 = "", 0, false
+	c.noTouch, c.noEvict, c.replyOff, c.skipNext = false, false, false, false
+	c.authed = !c.s.passwordSet()
+	c.user = defaultUser
+	c.simple("RESET")
+}
+
+func selectDB(c *client, args [][]byte) {
+	n, ok := parseInt(args[1])
+	if !ok {
+		c.fail(errInvalidDBIndex)
+		return
+	}
+	if n < 0 || n >= c.s.params.databases.Get() {
+		c.fail(errDBIndexRange)
+		return
+	}
+	c.db = int(n)
+	c.ok()
+}
+
+// defaultUser is the only user until there are ACLs.
+const defaultUser = "default"
+
+func auth(c *client, args [][]byte) {
+	switch len(args) {
+	case 2:
+		if !c.s.passwordSet() {
+			c.fail("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?")
+			return
+		}
+		c.authenticate([]byte(defaultUser), args[1])
+	case 3:
+		c.authenticate(args[1], args[2])
+	default:
+		c.fail(errSyntax)
+		return
+	}
+	if !c.failed {
+		c.ok()
+	}
+}
+
+// authenticate checks a name and a password and answers only if they are wrong. Without a password set, any
+// password will do for the default user, as for a user with nopass.
+func (c *client) authenticate(user, password []byte) {
+	if string(user) != defaultUser || c.s.passwordSet() && !samePassword(password, []byte(c.s.params.requirePass.Get())) {
+		c.fail(errWrongPass)
+		return
+	}
+	c.authed = true
+	c.user = defaultUser
+}
+
+// samePassword compares digests, so that the time it takes tells neither the length nor a common prefix.
+func samePassword(a, b []byte) bool {
+	da, db := sha256.Sum256(a), sha256.Sum256(b)
+	return subtle.ConstantTimeCompare(da[:], db[:]) == 1
+}
+
+// passwordSet tells whether clients must authenticate.
+func (s *Server) passwordSet() bool { return s.params.requirePass.Get() != "" }
+
+// hello parses everything first: a handshake that fails half way changes nothing but, as in Redis, a
+// successful AUTH.
+func hello(c *client, args [][]byte) {
+	proto, i := int64(0), 1
+	if len(args) > 1 {
+		n, ok := parseInt(args[1])
+		if !ok {
+			c.fail("ERR Protocol version is not an integer or out of range")
+			return
+		}
+		if n < 2 || n > 3 {
+			c.fail("NOPROTO unsupported protocol version")
+			return
+		}
+		proto, i = n, 2
+	}
+	var user, password, name []byte
+	for ; i < len(args); i++ {
+		more := len(args) - 1 - i
+		switch opt := args[i]; {
+		case bytes.EqualFold(opt, []byte("AUTH")) && more >= 2:
+			user, password = args[i+1], args[i+2]
+			i += 2
+		case bytes.EqualFold(opt, []byte("SETNAME")) && more >= 1:
+			name = args[i+1]
+			if !validClientName(name) {
+				c.fail(errClientName)
+				return
+			}
+			i++
+		default:
+			c.failf("ERR Syntax error in HELLO option '%s'", opt)
+			return
+		}
+	}
+	if user != nil {
+		if c.authenticate(user, password); c.failed {
+			return
+		}
+	}
+	if !c.authed && c.s.passwordSet() {
+		c.fail("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time")
+		return
+	}
+	if name != nil {
+		c.name = string(name)
+	}
+	if proto != 0 {
+		c.resp3 = proto == 3
+	}
+	c.helloReply()
+}
+
+func (c *client) helloReply() {
+	c.mapping(7)
+	c.bulkString("server")
+	c.bulkString("redis") // clients test for this name
+	c.bulkString("version")
+	c.bulkString(compatVersion)
+	c.bulkString("proto")
+	c.int(c.protocol())
+	c.bulkString("id")
+	c.int(c.id)
+	c.bulkString("mode")
+	c.bulkString("standalone")
+	c.bulkString("role")
+	c.bulkString("master")
+	c.bulkString("modules")
+	c.array(0)
+}
+
+// protocol is the RESP version the client speaks.
+func (c *client) protocol() int64 {
+	if c.resp3 {
+		return 3
+	}
+	return 2
+}

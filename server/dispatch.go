@@ -1,0 +1,129 @@
+package server
+
+import (
+	"slices"
+
+	"kvserver/server/transport"
+)
+
+// dispatch takes one command through the gates, in Redis's order, and runs it. It returns false if the client
+// must wait before this command can run: the transport gives the same bytes again.
+func (c *client) dispatch(args [][]byte) bool {
+	cmd, known := c.findCommand(args)
+	switch {
+	case cmd == nil:
+		c.reject(nil, unknownCommand(args))
+		return true
+	case !known:
+		c.reject(cmd, unknownSubcommand(cmd, args[1]))
+		return true
+	case !cmd.arityOK(len(args)) || cmd.handle == nil:
+		c.reject(cmd, arityError(cmd))
+		return true
+	}
+	if cmd.flags&protected != 0 && !c.mayUseProtected(cmd) {
+		return true
+	}
+	if !c.authed && cmd.flags&noAuth == 0 && c.s.passwordSet() {
+		c.reject(cmd, errNoAuth)
+		return true
+	}
+	if c.multi != nil && cmd.flags&noMulti != 0 {
+		c.reject(cmd, "ERR Command not allowed inside a transaction")
+		return true
+	}
+	if c.s.pause.holds(c, cmd) {
+		c.s.pause.park(c)
+		return false
+	}
+	if c.multi != nil && cmd.flags&notQueued == 0 {
+		c.queue(cmd, args)
+		return true
+	}
+	c.run(cmd, args)
+	return true
+}
+
+// findCommand is table.find behind a memory of the slot's latest command.
+func (c *client) findCommand(args [][]byte) (cmd *command, known bool) {
+	if string(args[0]) == c.slot.lastName {
+		return c.slot.last, true
+	}
+	cmd, known = c.s.table.find(args)
+	if known && cmd.parent == nil && cmd.subByName == nil {
+		c.slot.lastName, c.slot.last = string(args[0]), cmd
+	}
+	return cmd, known
+}
+
+// reject answers a command that is not run; inside MULTI it also spoils the transaction.
+func (c *client) reject(cmd *command, text string) {
+	if c.multi != nil {
+		c.multi.spoiled = true
+	}
+	if cmd != nil {
+		c.slot.stats.commands[cmd.id].rejected++
+	}
+	c.cmd = cmd
+	c.fail(text)
+}
+
+// run executes a command that passed the gates: it takes the locks the row calls for, and nothing else does.
+func (c *client) run(cmd *command, args [][]byte) {
+	if cmd.flags&exclusive != 0 {
+		c.runExclusive(cmd, args)
+		return
+	}
+	c.bindView()
+	sl := c.slot
+	switch {
+	case cmd.oneKey:
+		c.view.LockKey(args[1], cmd.lockWrite)
+	case cmd.keys != nil:
+		sl.keys = cmd.appendKeys(sl.keys[:0], args)
+		c.view.LockKeys(sl.keys, cmd.lockWrite)
+		clear(sl.keys)
+	}
+	c.call(cmd, args)
+	c.view.Unlock()
+}
+
+// bindView makes the slot's view work for this client, now.
+func (c *client) bindView() {
+	c.view.Bind(c.db, c.slot.clock.unixMs(), c.slot.rec)
+	c.view.SetNoTouch(c.noTouch)
+}
+
+// runExclusive runs a command with the gate closed. The slot is let go in between and its scratch memory with it.
+func (c *client) runExclusive(cmd *command, args [][]byte) {
+	args = slices.Clone(args)
+	c.withGate(func() { c.call(cmd, args) })
+}
+
+// withGate runs fn with the gate closed and the view bound accordingly.
+func (c *client) withGate(fn func()) {
+	c.s.gate.exclusive(c.slot, func() {
+		if c.closed { // killed while it waited
+			c.verdict = transport.Abort
+			return
+		}
+		c.slot.clock.start() // waiting took time
+		c.bindView()
+		c.view.Exclusive()
+		defer c.view.Unlock()
+		fn()
+	})
+}
+
+// call runs the handler and accounts for it.
+func (c *client) call(cmd *command, args [][]byte) {
+	c.cmd, c.failed = cmd, false
+	clock := &c.slot.clock
+	began := clock.atNs
+	cmd.handle(c, args)
+	clock.advance()
+	c.slot.stats.commands[cmd.id].record(clock.atNs-began, c.failed, c.s.params.latencyTracking.Get())
+}
+
+// closeAfterReply ends the connection once the reply of this command is out.
+func (c *client) closeAfterReply() { c.verdict = transport.Close }

@@ -1,0 +1,82 @@
+package server
+
+import (
+	"sync"
+	"time"
+
+	"kvserver/hotkeys"
+	"kvserver/store"
+)
+
+// slot is what one event loop owns. Its mutex is held while a batch of commands runs; everything below it is
+// touched only by the holder, so that none of it needs atomics.
+type slot struct {
+	mu sync.Mutex
+	// mu guards all of the following.
+	index int
+	view  *store.View
+	rec   *hotkeys.Recorder // nil while hot key tracking is off
+	args  [][]byte          // arguments of the command being run; they alias the input
+	keys  [][]byte          // its keys, for commands that have several
+	clock clock
+	stats slotStats
+
+	lastName string   // spelling of the latest command name seen here, as the client wrote it
+	last     *command // its row: a pipeline mostly repeats itself, and this spares the map
+
+	_ [64]byte // keeps the next slot's mutex off this slot's cache lines
+}
+
+// clock gives each command its time at the cost of one monotonic reading per command: the end of one command
+// is the start of the next in a batch.
+type clock struct {
+	origin time.Time // when the server started; atNs counts from here on the monotonic clock
+	atNs   int64     // the latest reading
+	wallUs int64     // what makes a reading, in microseconds, a Unix time
+}
+
+// start reads both clocks; it is called at the beginning of a batch, since the wall clock may be set.
+func (c *clock) start() {
+	now := time.Now()
+	c.atNs = int64(now.Sub(c.origin))
+	c.wallUs = now.UnixMicro() - c.atNs/1e3
+}
+
+// advance reads the monotonic clock.
+func (c *clock) advance() { c.atNs = int64(time.Since(c.origin)) }
+
+// now is the wall clock at the latest reading.
+func (c *clock) now() time.Time { return c.base.Add(time.Duration(c.atNs)) }
+
+// unixMs is the wall clock at the latest reading, in milliseconds since 1970.
+func (c *clock) unixMs() int64 { return c.unixUs() / 1e3 }
+
+// unixUs is the wall clock at the latest reading, in microseconds since 1970.
+func (c *clock) unixUs() int64 { return c.wallUs + c.atNs/1e3 }
+
+// gate closes over all slots for exclusive work.
+type gate struct {
+	turn  sync.Mutex // one exclusive work at a time, so that two closers cannot each hold half of the slots
+	slots []*slot
+}
+
+// exclusive runs fn while no slot runs anything. own is the caller's slot, whose mutex the caller holds, or nil;
+// it is held again on return, also when fn panics. It is released in between, so the caller must not rely on
+// what it read from shared state before.
+func (g *gate) exclusive(own *slot, fn func()) {
+	if own != nil {
+		own.mu.Unlock()
+		defer own.mu.Lock()
+	}
+	g.turn.Lock()
+	defer g.turn.Unlock()
+	for _, sl := range g.slots {
+		sl.mu.Lock()
+	}
+	defer func() {
+		for _, sl := range g.slots {
+			sl.mu.Unlock()
+		}
+	}()
+	fn()
+}

@@ -1,0 +1,78 @@
+package server
+
+import (
+	"errors"
+	"time"
+
+	"kvserver/hotkeys"
+	"kvserver/info"
+)
+
+var hotkeysRows = []row{
+	{"hotkeys", -2, 0, nil, "9.2.0", "A container for hot key tracking commands.", nil},
+}
+
+// All are exclusive: they rotate, read or clear the windows of every slot.
+var hotkeysSubRows = []row{
+	{"get", 2, admin | loading | stale | exclusive, nil, "9.2.0", "Returns the hottest keys of the last completed window.", hotkeysGet},
+	{"help", 2, loading | stale, nil, "9.2.0", "Returns helpful text about the different subcommands.", hotkeysHelp},
+	{"reset", 2, admin | loading | stale | exclusive, nil, "9.2.0", "Discards both windows and begins a new one.", hotkeysReset},
+}
+
+// hotkeysGet reports the frozen window. Inside EXEC it does not rotate: the transaction's own accesses must
+// stay in one window.
+func hotkeysGet(c *client, _ [][]byte) {
+	if !c.inExec {
+		c.s.tracker.Rotate()
+	}
+	report := c.s.tracker.Report()
+	c.array(len(report.Entries))
+	for _, e := range report.Entries {
+		c.mapping(3)
+		c.bulkString("key")
+		c.bulk(e.Key)
+		c.bulkString("db")
+		c.int(int64(e.DB))
+		c.bulkString("qps")
+		c.int(report.QPS(e))
+	}
+}
+
+func hotkeysReset(c *client, _ [][]byte) {
+	c.s.tracker.Reset()
+	c.ok()
+}
+
+func hotkeysHelp(c *client, _ [][]byte) {
+	c.help("hotkeys",
+		"GET",
+		"    Return the hottest keys of the last completed window: key, database, accesses per second.",
+		"RESET",
+		"    Discard the window in progress and the last completed one.")
+}
+
+// configureTracking applies the hotkeys-* parameters. The caller holds the gate.
+func (s *Server) configureTracking() error {
+	p := s.params
+	err := s.tracker.Configure(hotkeys.Options{
+		TopK:       int(p.hotkeysTopK.Get()),
+		Percentage: int(p.hotkeysSampling.Get()),
+		Window:     time.Duration(p.hotkeysWindow.Get()) * time.Second,
+		Counters:   int(p.hotkeysCounters.Get()),
+	})
+	if err != nil {
+		return err
+	}
+	for _, sl := range s.gate.slots {
+		sl.rec = s.tracker.Recorder(sl.index)
+	}
+	return nil
+}
+
+var errCountersBelowTopK = errors.New("must be 0 (automatic) or at least hotkeys-top-k")
+
+func (s *Server) hotkeysInfo(w *info.Writer) {
+	samples, duration := s.tracker.LastWindow()
+	w.Int("hotkeys_last_window_samples", int64(samples))
+	w.Int("hotkeys_last_window_duration_ms", duration.Milliseconds())
+}

@@ -1,0 +1,228 @@
+package server
+
+import (
+	"cmp"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"kvserver/info"
+)
+
+// addInfoSections registers the sections of INFO in Redis's order. They are rendered under the gate.
+func (s *Server) addInfoSections() {
+	s.info.Add("Server", info.Default, s.serverInfo)
+	s.info.Add("Clients", info.Default, s.clientsInfo)
+	s.info.Add("Memory", info.Default, s.memoryInfo)
+	s.info.Add("Persistence", info.Default, persistenceInfo)
+	s.info.Add("Stats", info.Default, s.statsInfo)
+	s.info.Add("Replication", info.Default, replicationInfo)
+	s.info.Add("CPU", info.Default, cpuInfo)
+	s.info.Add("Modules", info.Default, func(*info.Writer) {})
+	s.info.Add("Commandstats", info.All, s.commandStatsInfo)
+	s.info.Add("Errorstats", info.Default, s.errorStatsInfo)
+	s.info.Add("Latencystats", info.All, s.latencyStatsInfo)
+	s.info.Add("Cluster", info.Default, func(w *info.Writer) { w.Int("cluster_enabled", 0) })
+	s.info.Add("Keyspace", info.Default, s.keyspaceInfo)
+	s.info.Add("Hotkeys", info.All, s.hotkeysInfo)
+}
+
+func (s *Server) serverInfo(w *info.Writer) {
+	now := time.Now()
+	uptime := int64(now.Sub(s.started) / time.Second)
+	w.Str("redis_version", compatVersion)
+	w.Str("kvserver_version", Version)
+	w.Str("redis_mode", "standalone")
+	w.Str("os", osName())
+	w.Int("arch_bits", strconv.IntSize)
+	w.Str("go_version", runtime.Version())
+	w.Int("process_id", int64(os.Getpid()))
+	w.Str("run_id", s.runID)
+	w.Int("tcp_port", s.params.port.Get())
+	w.Int("server_time_usec", now.UnixMicro())
+	w.Int("uptime_in_seconds", uptime)
+	w.Int("uptime_in_days", uptime/86400)
+	w.Int("hz", int64(time.Second/periodicEvery))
+	w.Int("lru_clock", now.Unix()&(1<<24-1))
+	w.Str("executable", executable())
+	w.Str("config_file", s.params.registry.ConfigFile())
+}
+
+func (s *Server) clientsInfo(w *info.Writer) {
+	list := s.clients.all()
+	var maxInput, maxOutput int64
+	for _, c := range list {
+		maxInput = max(maxInput, int64(c.conn.InputBytes()))
+		maxOutput = max(maxOutput, int64(c.conn.OutputBytes()))
+	}
+	w.Int("connected_clients", int64(len(list)))
+	w.Int("cluster_connections", 0)
+	w.Int("maxclients", s.params.maxClients.Get())
+	w.Int("client_recent_max_input_buffer", maxInput)
+	w.Int("client_recent_max_output_buffer", maxOutput)
+	w.Int("blocked_clients", 0)
+	w.Int("tracking_clients", 0)
+	w.Int("clients_in_timeout_table", 0)
+}
+
+func persistenceInfo(w *info.Writer) {
+	w.Int("loading", 0)
+	w.Int("async_loading", 0)
+	w.Int("rdb_bgsave_in_progress", 0)
+	w.Int("aof_enabled", 0)
+	w.Int("aof_rewrite_in_progress", 0)
+}
+
+func replicationInfo(w *info.Writer) {
+	w.Str("role", "master")
+	w.Int("connected_slaves", 0)
+}
+
+func (s *Server) statsInfo(w *info.Writer) {
+	var commands, hits, misses, expired int64
+	for _, sl := range s.gate.slots {
+		for i := range sl.stats.commands {
+			commands += sl.stats.commands[i].calls
+		}
+		st := sl.view.Stats()
+		hits, misses, expired = hits+st.Hits, misses+st.Misses, expired+st.Expired
+	}
+	w.Int("total_connections_received", s.counters.connections.Load())
+	w.Int("total_commands_processed", commands)
+	w.Int("instantaneous_ops_per_sec", s.rates.opsPerSecond())
+	w.Int("rejected_connections", s.counters.rejectedConnections.Load())
+	w.Int("expired_keys", expired)
+	w.Int("evicted_keys", 0)
+	w.Int("keyspace_hits", hits)
+	w.Int("keyspace_misses", misses)
+	w.Int("total_error_replies", s.errorReplies())
+	w.Int("client_query_buffer_limit_disconnections", s.counters.queryBufferDisconnects.Load())
+	w.Int("client_output_buffer_limit_disconnections", s.counters.outputDisconnects.Load())
+	w.Int("handler_panics", s.counters.panics.Load())
+}
+
+func cpuInfo(w *info.Writer) {
+	var self, children syscall.Rusage
+	// Neither call can fail with these arguments; zeros would be printed if it did.
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &self)
+	_ = syscall.Getrusage(syscall.RUSAGE_CHILDREN, &children)
+	seconds := func(t syscall.Timeval) float64 { return float64(t.Nano()) / 1e9 }
+	w.Float("used_cpu_sys", seconds(self.Stime), 6)
+	w.Float("used_cpu_user", seconds(self.Utime), 6)
+	w.Float("used_cpu_sys_children", seconds(children.Stime), 6)
+	w.Float("used_cpu_user_children", seconds(children.Utime), 6)
+}
+
+// commandTotal is a command's counters over all slots.
+type commandTotal struct {
+	cmd *command
+	commandStat
+}
+
+// commandTotals sums the slots, for commands that were called or refused, in alphabetical order.
+func (s *Server) commandTotals() []commandTotal {
+	var list []commandTotal
+	for _, cmd := range s.table.all {
+		t := commandTotal{cmd: cmd}
+		for _, sl := range s.gate.slots {
+			st := &sl.stats.commands[cmd.id]
+			t.calls, t.ns = t.calls+st.calls, t.ns+st.ns
+			t.rejected, t.failed = t.rejected+st.rejected, t.failed+st.failed
+			t.latency = merged(t.latency, st.latency)
+		}
+		if t.calls+t.rejected > 0 {
+			list = append(list, t)
+		}
+	}
+	slices.SortFunc(list, func(a, b commandTotal) int { return cmp.Compare(a.cmd.fullName, b.cmd.fullName) })
+	return list
+}
+
+func (s *Server) commandStatsInfo(w *info.Writer) {
+	for _, t := range s.commandTotals() {
+		us, perCall := t.ns/1e3, 0.0
+		if t.calls > 0 {
+			perCall = float64(t.ns) / 1e3 / float64(t.calls)
+		}
+		w.Begin("cmdstat_", t.cmd.fullName)
+		w.PartInt("calls", t.calls)
+		w.PartInt("usec", us)
+		w.PartFloat("usec_per_call", perCall, 2)
+		w.PartInt("rejected_calls", t.rejected)
+		w.PartInt("failed_calls", t.failed)
+		w.End()
+	}
+}
+
+func (s *Server) latencyStatsInfo(w *info.Writer) {
+	list := percentiles(s.params.latencyPercentiles.Get())
+	for _, t := range s.commandTotals() {
+		if t.latency == nil || t.latency.TotalCount() == 0 {
+			continue
+		}
+		w.Begin("latency_percentiles_usec_", t.cmd.fullName)
+		for _, p := range list {
+			w.PartFloat("p"+strconv.FormatFloat(p, 'f', -1, 64), float64(t.latency.ValueAtPercentile(p))/1e3, 3)
+		}
+		w.End()
+	}
+}
+
+// errorTotals sums the slots' error counters by code.
+func (s *Server) errorTotals() map[string]int64 {
+	total := make(map[string]int64)
+	for _, sl := range s.gate.slots {
+		for code, n := range sl.stats.errors {
+			total[code] += n
+		}
+	}
+	return total
+}
+
+func (s *Server) errorReplies() (n int64) {
+	for _, count := range s.errorTotals() {
+		n += count
+	}
+	return n
+}
+
+func (s *Server) errorStatsInfo(w *info.Writer) {
+	totals := s.errorTotals()
+	for _, code := range slices.Sorted(maps.Keys(totals)) {
+		w.Begin("errorstat_", code)
+		w.PartInt("count", totals[code])
+		w.End()
+	}
+}
+
+func (s *Server) keyspaceInfo(w *info.Writer) {
+	for db := range int(s.params.databases.Get()) {
+		keys, volatile := s.store.Keys(db)
+		if keys == 0 {
+			continue
+		}
+		w.Begin("db", strconv.Itoa(db))
+		w.PartInt("keys", keys)
+		w.PartInt("expires", volatile)
+		w.PartInt("avg_ttl", s.store.AverageTTL(db, time.Now().UnixMilli()))
+		w.End()
+	}
+}
+
+// resetStats is CONFIG RESETSTAT. The caller holds the gate.
+func (s *Server) resetStats() {
+	for _, sl := range s.gate.slots {
+		clear(sl.stats.commands)
+		clear(sl.stats.errors)
+		sl.view.ResetStats()
+	}
+	s.counters.connections.Store(0)
+	s.counters.rejectedConnections.Store(0)
+	s.counters.queryBufferDisconnects.Store(0)
+	s.counters.outputDisconnects.Store(0)
+	s.rates.reset()
+}

@@ -1,0 +1,126 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// outputLimit bounds the replies that wait for a slow client: hard at any moment, soft for longer than a time.
+// 0 means no limit.
+type outputLimit struct {
+	hardBytes, softBytes int64
+	softSeconds          int64
+}
+
+// Classes of clients in client-output-buffer-limit. Only ordinary clients exist yet; the others are kept as
+// given, so that a configuration written for later versions is not lost.
+var outputClasses = []string{"normal", "slave", "pubsub"}
+
+const defaultOutputLimits = "normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60"
+
+// canonicalOutputLimits reads "class hard soft seconds" groups; later groups win.
+func canonicalOutputLimits(v string) (string, error) {
+	limits, err := parseOutputLimits(v)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for _, class := range outputClasses {
+		if l, given := limits[class]; given {
+			fmt.Fprintf(&b, " %s %d %d %d", class, l.hardBytes, l.softBytes, l.softSeconds)
+		}
+	}
+	return strings.TrimSpace(b.String()), nil
+}
+
+func parseOutputLimits(v string) (map[string]outputLimit, error) {
+	words := strings.Fields(v)
+	if len(words)%4 != 0 {
+		return nil, errors.New("Wrong number of arguments in buffer limit configuration.")
+	}
+	limits := make(map[string]outputLimit)
+	for ; len(words) > 0; words = words[4:] {
+		class := strings.ToLower(words[0])
+		if class == "replica" {
+			class = "slave"
+		}
+		hard, ok1 := parseMemory(words[1])
+		soft, ok2 := parseMemory(words[2])
+		seconds, err := strconv.ParseInt(words[3], 10, 32)
+		switch {
+		case class != "normal" && class != "slave" && class != "pubsub":
+			return nil, errors.New("Invalid client class specified in buffer limit configuration.")
+		case !ok1 || !ok2 || err != nil || seconds < 0:
+			return nil, errors.New("Error in hard, soft or soft_seconds setting in buffer limit configuration.")
+		}
+		limits[class] = outputLimit{hard, soft, seconds}
+	}
+	return limits, nil
+}
+
+// parseMemory reads a size with an optional unit: k, m, g are powers of 1000, kb, mb, gb of 1024.
+func parseMemory(word string) (int64, bool) {
+	lower := strings.ToLower(word)
+	unit := int64(1)
+	for _, u := range []struct {
+		suffix string
+		bytes  int64
+	}{{"kb", 1 << 10}, {"mb", 1 << 20}, {"gb", 1 << 30}, {"k", 1e3}, {"m", 1e6}, {"g", 1e9}, {"b", 1}} {
+		if rest, found := strings.CutSuffix(lower, u.suffix); found {
+			lower, unit = rest, u.bytes
+			break
+		}
+	}
+	n, err := strconv.ParseInt(lower, 10, 64)
+	if err != nil || n < 0 || n > (1<<63-1)/unit {
+		return 0, false
+	}
+	return n * unit, true
+}
+
+func (s *Server) applyOutputLimits() error {
+	limits, err := parseOutputLimits(s.params.outputBufferLimit.Get())
+	if err != nil {
+		return err
+	}
+	normal := limits["normal"]
+	s.params.normalOutput.Store(&normal)
+	return nil
+}
+
+// overHardLimit tells whether the replies waiting for c, with those of the batch just run, are beyond the limit.
+func (c *client) overHardLimit() bool {
+	hard := c.s.params.normalOutput.Load().hardBytes
+	return hard > 0 && int64(len(c.buf)+c.conn.OutputBytes()) > hard
+}
+
+// closeSlow closes clients whose waiting replies stayed above the soft limit for too long. It runs under the
+// gate.
+func (s *Server) closeSlow(now time.Time) {
+	limit := s.params.normalOutput.Load()
+	if limit.softBytes == 0 {
+		return
+	}
+	for _, c := range s.clients.all() {
+		if int64(c.conn.OutputBytes()) <= limit.softBytes {
+			c.slowSince = time.Time{}
+			continue
+		}
+		if c.slowSince.IsZero() {
+			c.slowSince = now
+		}
+		if now.Sub(c.slowSince) > time.Duration(limit.softSeconds)*time.Second {
+			s.cutOff(c)
+		}
+	}
+}
+
+// cutOff closes a client that does not take its replies.
+func (s *Server) cutOff(c *client) {
+	s.log.Warn("closing client for overcoming of output buffer limits", "client", c.describe())
+	s.counters.outputDisconnects.Add(1)
+	c.conn.Close(false)
+}

@@ -1,0 +1,137 @@
+package server
+
+import (
+	"runtime/debug"
+	"time"
+)
+
+// periodicEvery is the beat of the housekeeping, ten times a second as Redis's default hz.
+const periodicEvery = 100 * time.Millisecond
+
+// periodic does what must happen without traffic: hot key windows rotate, keys expire, idle clients are closed,
+// pauses end, rates are sampled, memory that was freed in bulk goes back to the system.
+func (s *Server) periodic() {
+	defer s.stopped.Done()
+	sl := s.gate.slots[len(s.gate.slots)-1]
+	timer := time.NewTimer(periodicEvery)
+	defer timer.Stop()
+	next := time.Now().Add(periodicEvery)
+	for {
+		select {
+		case <-s.stop:
+			return
+		case <-timer.C:
+		}
+		s.rotateWindows(sl)
+		if now := time.Now(); !now.Before(next) {
+			s.housekeeping(sl, now)
+			next = now.Add(periodicEvery)
+		}
+		timer.Reset(s.untilNextWork(sl, next))
+	}
+}
+
+// untilNextWork is the time to the next beat or the end of the hot key window, whichever comes first.
+func (s *Server) untilNextWork(sl *slot, next time.Time) time.Duration {
+	wait := time.Until(next)
+	sl.mu.Lock()
+	defer sl.mu.Unlock()
+	if due := s.tracker.NextRotation(); due != 0 {
+		wait = min(wait, time.Duration(due-s.monotonicNs()))
+	}
+	return max(wait, 0)
+}
+
+// rotateWindows closes the gate only when a window has ended.
+func (s *Server) rotateWindows(sl *slot) {
+	sl.mu.Lock()
+	due := s.tracker.NextRotation()
+	sl.mu.Unlock()
+	if due != 0 && s.monotonicNs() >= due {
+		s.gate.exclusive(nil, s.tracker.Rotate)
+	}
+}
+
+func (s *Server) housekeeping(sl *slot, now time.Time) {
+	s.expire(sl, now)
+	s.endPause(now)
+	s.closeStale(now)
+	s.rates.sample(s, now)
+	s.returnMemory(now)
+}
+
+// expireBudget bounds one beat's share of the active expiry cycle: a quarter of the beat, as Redis allows.
+const expireBudget = periodicEvery / 4
+
+// expireSegments are looked into before the clock is read again: each takes some microseconds.
+const expireSegments = 64
+
+func (s *Server) expire(sl *slot, now time.Time) {
+	if !s.activeExpire.Load() {
+		return
+	}
+	more := true
+	for more && time.Since(now) < expireBudget {
+		sl.mu.Lock() // let go between rounds, so that nobody waits at the gate for long
+		sl.clock.start()
+		sl.view.Bind(0, sl.clock.unixMs(), nil)
+		_, more = sl.view.ExpireCycle(expireSegments)
+		sl.mu.Unlock()
+	}
+}
+
+func (s *Server) endPause(now time.Time) {
+	due := false
+	sl := s.gate.slots[0]
+	sl.mu.Lock()
+	due = s.pause.untilMs != 0 && now.UnixMilli() >= s.pause.untilMs
+	sl.mu.Unlock()
+	if !due {
+		return
+	}
+	s.gate.exclusive(nil, func() {
+		if now.UnixMilli() >= s.pause.untilMs {
+			s.pause.untilMs = 0
+		}
+	})
+	s.pause.resume()
+}
+
+// closeStale looks once a second, under the gate, for clients that said nothing for `timeout` seconds or do not
+// take their replies.
+func (s *Server) closeStale(now time.Time) {
+	timeout := s.params.timeout.Get()
+	if timeout == 0 && s.params.normalOutput.Load().softBytes == 0 || now.Sub(s.staleChecked) < time.Second {
+		return
+	}
+	s.staleChecked = now
+	s.gate.exclusive(nil, func() {
+		s.closeSlow(now)
+		for _, c := range s.clients.all() {
+			if timeout != 0 && now.UnixNano()-c.activeNs > timeout*1e9 {
+				s.log.Log(ctx, levelVerbose, "closing idle client", "client", c.describe())
+				c.conn.Close(false)
+			}
+		}
+	})
+}
+
+// returnBytes is how much memory must have been dropped before the collector is asked to give it back: a
+// collection costs a few milliseconds of one core.
+const (
+	returnBytes = 16 << 20
+	returnEvery = 5 * time.Second
+)
+
+// returnMemory hands memory of dropped buffers and values back to the system. The collector runs by itself only
+// when as much again is allocated, which on a server that fell quiet is never.
+func (s *Server) returnMemory(now time.Time) {
+	used, released := s.store.UsedBytes(), s.transport.ReleasedBytes()
+	s.dropped += max(s.lastUsed-used, 0) + released - s.lastReleased
+	s.lastUsed, s.lastReleased = used, released
+	if s.dropped < returnBytes || now.Sub(s.returnedAt) < returnEvery {
+		return
+	}
+	s.dropped, s.returnedAt = 0, now
+	debug.FreeOSMemory()
+}

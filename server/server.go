@@ -1,0 +1,175 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"kvserver/hotkeys"
+	"kvserver/info"
+	"kvserver/server/transport"
+	"kvserver/store"
+)
+
+// Versions: our own, and the one of Redis whose behaviour clients may expect.
+const (
+	Version       = "0.1.0"
+	compatVersion = "7.2.4"
+)
+
+// Server serves one keyspace to any number of clients.
+type Server struct {
+	params  *Parameters
+	log     *slog.Logger
+	table   *table
+	store   *store.Store
+	tracker *hotkeys.Tracker
+	gate    gate
+	clients registry
+	pause   pause
+	info    info.Registry
+	counters
+	transport    *transport.Transport
+	tls          atomic.Pointer[tls.Config]
+	rates        rates
+	activeExpire atomic.Bool // DEBUG SET-ACTIVE-EXPIRE
+
+	// The periodic work's own memory.
+	staleChecked time.Time
+	lastUsed     int64     // store.UsedBytes at the latest beat
+	lastReleased int64     // transport.ReleasedBytes at the latest beat
+	dropped      int64     // bytes since returnedAt
+	returnedAt   time.Time // of the latest debug.FreeOSMemory
+
+	started time.Time
+	runID   string
+	stop    chan struct{} // closed: the periodic work ends
+	stopped sync.WaitGroup
+	asked   chan error // SHUTDOWN: the process should end
+}
+
+// New makes a server of the parameters that were loaded; Start opens its sockets.
+func New(params *Parameters, log *slog.Logger) (*Server, error) {
+	s := &Server{
+		params: params, log: log, started: time.Now(), runID: newRunID(),
+		stop: make(chan struct{}), asked: make(chan error, 1),
+	}
+	s.activeExpire.Store(true)
+	s.clients.clients = make(map[int64]*client)
+	s.table = newTable(s.families()...)
+	s.store = store.New(store.Options{Databases: int(params.databases.Get())})
+	loops := runtime.GOMAXPROCS(0)
+	slots := loops + 1 // the last one is the periodic work's
+	s.tracker = hotkeys.New(slots, s.monotonicNs, rand.Uint64())
+	for i := range slots {
+		sl := &slot{index: i, view: s.store.NewView(), clock: clock{origin: s.started}}
+		sl.stats.commands = make([]commandStat, len(s.table.all))
+		sl.clock.start()
+		s.gate.slots = append(s.gate.slots, sl)
+	}
+	s.addInfoSections()
+	var err error
+	s.transport, err = transport.New(transport.Options{
+		Loops: loops, Accept: s.accept, Logger: log,
+		KeepAliveSeconds: func() int { return int(params.tcpKeepAlive.Get()) },
+		Backlog:          int(params.tcpBacklog.Get()),
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.hookParameters(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// families are all command families, in the order of COMMAND.
+func (s *Server) families() []group {
+	return []group{
+		{"string", catString, stringRows, nil},
+		{"generic", catKeyspace, keyRows, map[string][]row{"object": objectSubRows}},
+		{"connection", catConnection, connectionRows, map[string][]row{"client": clientSubRows}},
+		{"transactions", catTransaction, transactionRows, nil},
+		{"server", 0, serverRows, map[string][]row{
+			"command": commandSubRows, "config": configSubRows, "memory": memorySubRows,
+		}},
+		{"server", 0, hotkeysRows, map[string][]row{"hotkeys": hotkeysSubRows}},
+	}
+}
+
+// monotonicNs is the clock of the hot key windows.
+func (s *Server) monotonicNs() int64 { return int64(time.Since(s.started)) }
+
+func newRunID() string {
+	return fmt.Sprintf("%016x%016x%08x", rand.Uint64(), rand.Uint64(), rand.Uint32())
+}
+
+// Start listens where the parameters say and begins the periodic work.
+func (s *Server) Start() error {
+	if err := s.listen(); err != nil {
+		return err
+	}
+	s.stopped.Add(1)
+	go s.periodic()
+	s.log.Info("ready to accept connections", "version", Version, "pid", os.Getpid())
+	return nil
+}
+
+func (s *Server) listen() error {
+	p := s.params
+	if p.port.Get() != 0 {
+		if err := s.listenTCP(int(p.port.Get()), transport.ListenOptions{}); err != nil {
+			return err
+		}
+	}
+	if p.tlsPort.Get() != 0 {
+		if err := s.listenTCP(int(p.tlsPort.Get()), transport.ListenOptions{TLS: s.tls.Load}); err != nil {
+			return err
+		}
+	}
+	if path := p.unixSocket.Get(); path != "" {
+		if _, err := s.transport.Listen("unix", path, transport.ListenOptions{UnixPerm: p.unixSocketPerm()}); err != nil {
+			return fmt.Errorf("listen on unix socket %q: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// Shutdown stops accepting, lets the commands in flight finish, writes out their replies and closes every
+// connection. It returns when no goroutine of the server is left, or with ctx's error.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.transport.CloseListeners()
+	close(s.stop)
+	s.stopped.Wait()
+	err := s.transport.Shutdown(ctx)
+	if err == nil {
+		s.store.Close()
+	}
+	if path := s.params.unixSocket.Get(); path != "" {
+		if rmErr := os.Remove(path); rmErr != nil && !errors.Is(rmErr, os.ErrNotExist) {
+			err = errors.Join(err, rmErr)
+		}
+	}
+	return err
+}
+
+// ShutdownRequested tells when a client said SHUTDOWN.
+func (s *Server) ShutdownRequested() <-chan error { return s.asked }
+
+// executable is the program's absolute path, for INFO.
+func executable() string {
+	path, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	return filepath.Clean(path)
+}

@@ -1,0 +1,160 @@
+package server
+
+import (
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"kvserver/server/transport"
+	"kvserver/store"
+)
+
+// client is one connection's session: a state machine that is fed bytes and appends reply bytes. It belongs to
+// the slot of its loop: its fields are touched only with that slot's mutex held, or under the gate.
+type client struct {
+	writer
+	s      *Server
+	conn   transport.Conn
+	slot   *slot
+	view   *store.View // the slot's
+	parser parser
+
+	id         int64
+	name       string
+	libName    string
+	libVersion string
+	user       string
+	db         int
+	authed     bool
+	noTouch    bool
+	noEvict    bool
+	created    time.Time
+	slowSince  time.Time // since when its waiting replies are above the soft limit
+	activeNs   int64     // when the latest command ended, Unix nanoseconds, for idle times
+
+	cmd      *command // being run, or the latest
+	failed   bool     // it answered with an error
+	verdict  transport.Verdict
+	mark     int // where the reply of the command being run begins in buf
+	replyOff bool
+	skipNext bool // CLIENT REPLY SKIP: the next command's reply is dropped
+	skipThis bool
+
+	multi   *multiState // nil outside MULTI
+	inExec  bool
+	watcher store.Watcher
+
+	queryBytes int  // input of the batch being run, or what the latest one left
+	closed     bool // killed, or gone
+}
+
+// Feed is the transport's entry: see transport.Session.
+func (c *client) Feed(in, out []byte) (used, need int, reply []byte, v transport.Verdict) {
+	c.slot.mu.Lock()
+	defer c.slot.mu.Unlock()
+	if c.closed {
+		return 0, 0, out, transport.Abort
+	}
+	c.slot.clock.start()
+	c.buf = out
+	used, need, v = c.runBatch(in)
+	c.queryBytes = len(in) - used
+	c.activeNs = c.slot.clock.unixUs() * 1e3
+	if limit := c.s.params.queryBufferLimit.Get(); v == transport.More && int64(len(in)-used) > limit {
+		c.s.log.Warn("closing client that reached max query buffer length", "client", c.describe(), "limit", limit)
+		c.s.counters.queryBufferDisconnects.Add(1)
+		v = transport.Abort
+	}
+	if c.overHardLimit() {
+		c.s.cutOff(c)
+		v = transport.Abort
+	}
+	reply, c.buf = c.buf, nil
+	return used, need, reply, v
+}
+
+// runBatch runs the complete commands at the head of in, until the output is worth a write.
+func (c *client) runBatch(in []byte) (used, need int, v transport.Verdict) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			c.afterPanic(fault)
+			v = transport.Close
+		}
+	}()
+	c.queryBytes = len(in)
+	for {
+		args, n, need, err := c.parser.next(in[used:], c.slot.args[:0], c.limits())
+		if err == errNeedMore {
+			return used, need, transport.More
+		}
+		if err != nil {
+			c.protocolError(err)
+			return used, 0, transport.Close
+		}
+		if len(args) > 0 {
+			c.slot.args = args[:0]
+			c.mark = len(c.buf)
+			c.verdict = transport.More
+			if !c.dispatch(args) {
+				c.parser.reset()
+				return used, 0, transport.Park
+			}
+			c.dropReply()
+		}
+		used += n
+		if c.verdict != transport.More && len(args) > 0 {
+			return used, 0, c.verdict
+		}
+		if len(c.buf) >= transport.HighWater {
+			return used, 0, transport.Flush
+		}
+	}
+}
+
+// limits for the parser at this moment.
+func (c *client) limits() limits {
+	return limits{
+		bulkBytesMax: int(c.s.params.protoMaxBulkLen.Get()),
+		argsMax:      argsMax,
+		unauth:       !c.authed && c.s.passwordSet(),
+	}
+}
+
+// dropReply takes back the reply of a command whose client asked for silence.
+func (c *client) dropReply() {
+	if c.replyOff || c.skipThis {
+		c.buf = c.buf[:c.mark]
+	}
+	c.skipThis, c.skipNext = c.skipNext, false
+}
+
+func (c *client) protocolError(err error) {
+	c.s.log.Log(ctx, levelVerbose, "protocol error", "client", c.describe(), "error", err)
+	c.slot.stats.countError("ERR")
+	c.errorLine("ERR Protocol error: " + err.Error())
+}
+
+// afterPanic keeps a fault of ours from reaching the process: the locks are released, this client gets an
+// error instead of a half-written reply and is closed, and the fault is logged and counted.
+func (c *client) afterPanic(fault any) {
+	c.view.Unlock()
+	name := "none"
+	if c.cmd != nil {
+		name = c.cmd.fullName
+	}
+	c.s.log.Error("panic while running a command", "command", name, "fault", fmt.Sprint(fault), "stack", string(debug.Stack()))
+	c.s.counters.panics.Add(1)
+	c.buf = c.buf[:min(c.mark, len(c.buf))]
+	c.inExec = false
+	c.fail(errInternal)
+}
+
+// Closed is the transport's last call: see transport.Session.
+func (c *client) Closed() {
+	c.slot.mu.Lock()
+	defer c.slot.mu.Unlock()
+	c.closed = true
+	c.discardMulti()
+	c.s.pause.forget(c)
+	c.s.clients.remove(c)
+}

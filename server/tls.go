@@ -1,0 +1,87 @@
+package server
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+
+	"kvserver/server/transport"
+)
+
+// reloadTLS reads the certificates again when a parameter about them changes, if TLS is in use at all.
+func (s *Server) reloadTLS() error {
+	if s.params.tlsPort.Get() == 0 {
+		return nil
+	}
+	cfg, err := s.params.loadTLS()
+	if err != nil {
+		return err
+	}
+	s.tls.Store(cfg)
+	return nil
+}
+
+func (p *Parameters) loadTLS() (*tls.Config, error) {
+	certFile, keyFile := p.tlsCertFile.Get(), p.tlsKeyFile.Get()
+	if certFile == "" || keyFile == "" {
+		return nil, errors.New("tls-port needs tls-cert-file and tls-key-file")
+	}
+	cert, err := tls.LoadX509KeyPair(certFile, keyFile)
+	if err != nil {
+		return nil, fmt.Errorf("load tls-cert-file and tls-key-file: %w", err)
+	}
+	cfg := &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
+	switch p.tlsAuthClients.Get() {
+	case "no":
+		return cfg, nil
+	case "yes":
+		cfg.ClientAuth = tls.RequireAndVerifyClientCert
+	case "optional":
+		cfg.ClientAuth = tls.VerifyClientCertIfGiven
+	}
+	caFile := p.tlsCACertFile.Get()
+	if caFile == "" {
+		return nil, errors.New("tls-auth-clients needs tls-ca-cert-file to verify clients with; set it, or tls-auth-clients no")
+	}
+	pem, err := os.ReadFile(caFile)
+	if err != nil {
+		return nil, fmt.Errorf("read tls-ca-cert-file: %w", err)
+	}
+	cfg.ClientCAs = x509.NewCertPool()
+	if !cfg.ClientCAs.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("tls-ca-cert-file %q holds no certificate", caFile)
+	}
+	return cfg, nil
+}
+
+// listenTCP listens on every bind address. One that begins with '-' may be unavailable, say IPv6 on a machine
+// without it.
+func (s *Server) listenTCP(port int, o transport.ListenOptions) error {
+	for _, addr := range s.params.bind.Get() {
+		host, optional := strings.CutPrefix(addr, "-")
+		switch host {
+		case "*":
+			host = "0.0.0.0"
+		case "::*":
+			host = "::"
+		}
+		bound, err := s.transport.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)), o)
+		if err != nil && optional {
+			s.log.Debug("optional address is unavailable", "address", host, "error", err)
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("listen on %s port %d: %w", host, port, err)
+		}
+		s.log.Info("listening", "address", bound.String(), "tls", o.TLS != nil)
+		if port == 0 {
+			break // a second address would get another port
+		}
+	}
+	return nil
+}

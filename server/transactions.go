@@ -1,0 +1,136 @@
+package server
+
+import (
+	"bytes"
+)
+
+// transactionRows follow the order of Redis's documentation.
+var transactionRows = []row{
+	{"discard", 1, noscript | loading | stale | fast | allowBusy | notQueued, nil, "2.0.0", "Discards a transaction.", discard},
+	{"exec", 1, noscript | loading | stale | skipSlowlog | notQueued, nil, "1.2.0", "Executes all commands in a transaction.", exec},
+	{"multi", 1, noscript | loading | stale | fast | allowBusy | notQueued, nil, "1.2.0", "Starts a transaction.", multi},
+	{"unwatch", 1, noscript | loading | stale | fast | allowBusy, nil, "2.2.0", "Forgets about watched keys of a transaction.", unwatch},
+	{"watch", -2, noscript | loading | stale | fast | allowBusy | notQueued | locksForWriting, specs{keysAt(kRO, 1, -1, 1)}, "2.2.0", "Monitors changes to keys to determine the execution of a transaction.", watch},
+}
+
+// queuedCommand waits for EXEC; its arguments are copies.
+type queuedCommand struct {
+	cmd  *command
+	args [][]byte
+}
+
+type multiState struct {
+	queue     []queuedCommand
+	argBytes  int  // for CLIENT LIST
+	spoiled   bool // a command was refused while queueing: EXEC will abort
+	exclusive bool // a queued command needs the gate, so EXEC does
+	writes    bool // for CLIENT PAUSE WRITE
+
+	locksForWriting bool
+}
+
+func (c *client) queue(cmd *command, args [][]byte) {
+	m := c.multi
+	copied := make([][]byte, len(args))
+	for i, a := range args {
+		copied[i] = bytes.Clone(a)
+		m.argBytes += len(a)
+	}
+	m.queue = append(m.queue, queuedCommand{cmd, copied})
+	m.exclusive = m.exclusive || cmd.flags&exclusive != 0
+	m.writes = m.writes || cmd.flags&(write|mayReplicate) != 0
+	m.locksForWriting = m.locksForWriting || cmd.lockWrite
+	c.cmd = cmd
+	c.simple("QUEUED")
+}
+
+func multi(c *client, _ [][]byte) {
+	if c.multi != nil {
+		c.fail("ERR MULTI calls can not be nested")
+		return
+	}
+	c.multi = &multiState{}
+	c.ok()
+}
+
+func discard(c *client, _ [][]byte) {
+	if c.multi == nil {
+		c.fail("ERR DISCARD without MULTI")
+		return
+	}
+	c.discardMulti()
+	c.ok()
+}
+
+// discardMulti leaves MULTI and forgets watched keys.
+func (c *client) discardMulti() {
+	c.multi = nil
+	c.view.Unwatch(&c.watcher)
+}
+
+// watch runs under the lock of its keys, in which the store registers the watcher.
+func watch(c *client, args [][]byte) {
+	if c.multi != nil {
+		c.fail("ERR WATCH inside MULTI is not allowed")
+		return
+	}
+	for _, key := range args[1:] {
+		c.view.Watch(&c.watcher, key)
+	}
+	c.ok()
+}
+
+func unwatch(c *client, _ [][]byte) {
+	c.view.Unwatch(&c.watcher)
+	c.ok()
+}
+
+// exec locks the union of its commands' keys and the watched keys, so that the test of WATCH and all commands
+// are one step for everybody else; if a command needs the gate, the gate is that lock.
+func exec(c *client, _ [][]byte) {
+	m := c.multi
+	switch {
+	case m == nil:
+		c.fail("ERR EXEC without MULTI")
+		return
+	case m.spoiled:
+		c.discardMulti()
+		c.fail(errExecAbort)
+		return
+	}
+	c.multi = nil
+	if m.exclusive {
+		c.withGate(func() { c.execQueue(m) })
+	} else {
+		c.lockForExec(m)
+		c.execQueue(m)
+		c.view.Unlock()
+	}
+	c.view.Unwatch(&c.watcher)
+}
+
+func (c *client) lockForExec(m *multiState) {
+	var keys [][]byte
+	for _, q := range m.queue {
+		keys = q.cmd.appendKeys(keys, q.args)
+	}
+	c.watcher.Names(func(_ int, key string) { keys = append(keys, []byte(key)) })
+	c.view.LockKeys(keys, m.locksForWriting)
+}
+
+// execQueue runs the transaction under its locks.
+func (c *client) execQueue(m *multiState) {
+	if c.view.Dirty(&c.watcher) {
+		c.nullArray()
+		return
+	}
+	execRow := c.cmd
+	c.inExec = true
+	c.array(len(m.queue))
+	for _, q := range m.queue {
+		c.bindView()
+		c.call(q.cmd, q.args)
+	}
+	c.inExec = false
+	c.cmd, c.failed = execRow, false
+}
