@@ -46,7 +46,7 @@ func (c *clock) start() {
 func (c *clock) advance() { c.atNs = int64(time.Since(c.origin)) }
 
 // now is the wall clock at the latest reading.
-func (c *clock) now() time.Time { return c.base.Add(time.Duration(c.atNs)) }
+func (c *clock) now() time.Time { return time.UnixMicro(c.unixUs()) }
 
 // unixMs is the wall clock at the latest reading, in milliseconds since 1970.
 func (c *clock) unixMs() int64 { return c.unixUs() / 1e3 }
