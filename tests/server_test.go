@@ -321,10 +321,9 @@ func (s *server) cpuTime() time.Duration {
 	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
-// infoField returns one field of one INFO section, and whether it is there.
-func infoField(c *conn, section, name string) (string, bool) {
-	c.t.Helper()
-	for line := range strings.SplitSeq(c.value("INFO", section).text, "\r\n") {
+// infoLine finds a field in the text of INFO.
+func infoLine(info, name string) (string, bool) {
+	for line := range strings.SplitSeq(info, "\r\n") {
 		if v, ok := strings.CutPrefix(line, name+":"); ok {
 			return v, true
 		}
@@ -332,13 +331,25 @@ func infoField(c *conn, section, name string) (string, bool) {
 	return "", false
 }
 
-// infoInt returns a whole number from INFO.
-func infoInt(c *conn, section, name string) int64 {
-	c.t.Helper()
-	s, ok := infoField(c, section, name)
+// infoNumber finds a whole number in the text of INFO.
+func infoNumber(t testing.TB, info, name string) int64 {
+	t.Helper()
+	s, ok := infoLine(info, name)
 	n, err := strconv.ParseInt(s, 10, 64)
 	if !ok || err != nil {
-		c.t.Fatalf("INFO %s: %s is %q", section, name, s)
+		t.Fatalf("%s is %q in %q", name, s, info)
 	}
 	return n
+}
+
+// infoField asks for one field of one INFO section, and whether it is there.
+func infoField(c *conn, section, name string) (string, bool) {
+	c.t.Helper()
+	return infoLine(c.value("INFO", section).text, name)
+}
+
+// infoInt asks for a whole number in INFO.
+func infoInt(c *conn, section, name string) int64 {
+	c.t.Helper()
+	return infoNumber(c.t, c.value("INFO", section).text, name)
 }
