@@ -37,6 +37,7 @@ func parseValue(r *bufio.Reader) value {
 	}
 	n, _ := strconv.Atoi(v.text)
 	if v.null = n < 0; v.null {
+		v.text = ""
 		return v
 	}
 	switch v.kind {
