@@ -1,0 +1,135 @@
+package server
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// mayUseProtected tells whether enable-debug-command lets this client use a protected command, and refuses it if
+// not. What "local" means is where the connection comes from, not who speaks through it: a proxy on this machine
+// is local.
+func (c *client) mayUseProtected(cmd *command) bool {
+	switch c.s.params.enableDebugCommand.Get() {
+	case "yes":
+		return true
+	case "local":
+		if c.conn.Loopback() || c.conn.Unix() {
+			return true
+		}
+	}
+	c.reject(cmd, fmt.Sprintf("ERR %s command not allowed. If the enable-debug-command option is set to \"local\", "+
+		"you can run it from a local connection, otherwise you need to set this option in the configuration file, "+
+		"and then restart the server.", strings.ToUpper(cmd.name)))
+	return false
+}
+
+// debugSubs have no rows of their own, as in Redis: arity counts DEBUG and the subcommand.
+var debugSubs = map[string]struct {
+	arity  int
+	handle handler
+}{
+	"help":              {2, debugHelp},
+	"jmap":              {2, debugJMap},
+	"object":            {3, debugObject},
+	"panic":             {2, debugPanic},
+	"set-active-expire": {3, debugSetActiveExpire},
+	"sleep":             {3, debugSleep},
+}
+
+func debugCommand(c *client, args [][]byte) {
+	sub, known := debugSubs[strings.ToLower(string(clip(args[1], nameBytesMax)))]
+	if !known || len(args) != sub.arity {
+		c.fail(subcommandSyntax(c.cmd, args[1]))
+		return
+	}
+	sub.handle(c, args)
+}
+
+// debugSleep keeps the gate closed meanwhile: nothing else runs, which is what it is for. It ends early when the
+// server shuts down.
+func debugSleep(c *client, args [][]byte) {
+	seconds, err := strconv.ParseFloat(string(args[2]), 64)
+	if err != nil || !(seconds > 0) {
+		seconds = 0 // what strtod, which Redis reads it with, makes of it
+	}
+	timer := time.NewTimer(time.Duration(min(seconds*float64(time.Second), math.MaxInt64/2)))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-c.s.stop:
+	}
+	c.ok()
+}
+
+func debugSetActiveExpire(c *client, args [][]byte) {
+	n, _ := parseInt(args[2]) // not a number: 0
+	c.s.activeExpire.Store(n != 0)
+	c.ok()
+}
+
+// debugJMap is asked for by test suites that also drive servers on the JVM, where it writes a heap histogram.
+func debugJMap(c *client, _ [][]byte) { c.ok() }
+
+// debugPanic is a fault on purpose: it shows that one is answered, logged and counted, and that the server goes on.
+func debugPanic(*client, [][]byte) { panic("server: DEBUG PANIC") }
+
+// lruClockMask is the width of Redis's LRU clock, in seconds.
+const lruClockMask = 1<<24 - 1
+
+func debugObject(c *client, args [][]byte) {
+	e := c.view.Peek(args[2])
+	if !e.Exists() {
+		c.fail(errNoKey)
+		return
+	}
+	val, _, err := c.view.PeekString(args[2])
+	if err != nil {
+		c.failWith(err)
+		return
+	}
+	used := e.LastAccess()
+	c.simple(fmt.Sprintf("Value at:%p refcount:1 encoding:%s serializedlength:%d lru:%d lru_seconds_idle:%d",
+		val, e.Encoding(), serializedLength(val), used&lruClockMask, max(0, c.slot.clock.unixMs()/1000-used)))
+}
+
+// serializedLength is the number of bytes a string takes in a snapshot that does not compress: small integers have
+// forms of their own, other strings follow their length.
+func serializedLength(val []byte) int {
+	if n, ok := parseInt(val); ok && len(val) <= len("-2147483648") {
+		switch {
+		case n >= math.MinInt8 && n <= math.MaxInt8:
+			return 2
+		case n >= math.MinInt16 && n <= math.MaxInt16:
+			return 3
+		case n >= math.MinInt32 && n <= math.MaxInt32:
+			return 5
+		}
+	}
+	switch n := len(val); {
+	case n < 1<<6:
+		return 1 + n
+	case n < 1<<14:
+		return 2 + n
+	case n <= math.MaxUint32:
+		return 5 + n
+	default:
+		return 9 + n
+	}
+}
+
+func debugHelp(c *client, _ [][]byte) {
+	c.help("debug",
+		"JMAP",
+		"    Do nothing.",
+		"OBJECT <key>",
+		"    Show how the value of <key> is kept. This does not count as a use of it.",
+		"PANIC",
+		"    Fail inside the server, to see that it goes on.",
+		"SET-ACTIVE-EXPIRE <0|1>",
+		"    Stop, or begin again, to remove expired keys that nobody asks for.",
+		"SLEEP <seconds>",
+		"    Stop the server for <seconds>. Decimals allowed.")
+}

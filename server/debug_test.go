@@ -1,0 +1,154 @@
+package server
+
+import (
+	"math"
+	"regexp"
+	"strings"
+	"testing"
+
+	"kvserver/server/transport"
+)
+
+func TestDebugIsProtected(t *testing.T) {
+	remote := &fakeConn{remote: "10.0.0.1:5", local: "10.0.0.2:6379"}
+	local := &fakeConn{remote: "127.0.0.1:5", local: "127.0.0.1:6379"}
+	socket := &fakeConn{remote: "/s:0", local: "/s:0", unix: true}
+	const refusal = "-ERR DEBUG command not allowed. If the enable-debug-command option is set to \"local\", you can run it " +
+		"from a local connection, otherwise you need to set this option in the configuration file, and then restart the server.\r\n"
+	for _, test := range []struct {
+		setting string
+		conn    *fakeConn
+		allowed bool
+	}{
+		{"no", local, false}, {"no", socket, false}, {"local", local, true}, {"local", socket, true},
+		{"local", remote, false}, {"yes", remote, true},
+	} {
+		s := newTestServer(t, "--enable-debug-command", test.setting, "--protected-mode", "no")
+		c := connect(t, s, test.conn)
+		if got := do(c, "DEBUG", "JMAP"); test.allowed && got != "+OK\r\n" || !test.allowed && got != refusal {
+			t.Errorf("%s, from %s: %q", test.setting, test.conn.remote, got)
+		}
+		// Redis counts arguments first.
+		if got := do(c, "DEBUG"); got != "-ERR wrong number of arguments for 'debug' command\r\n" {
+			t.Errorf("%s: %q", test.setting, got)
+		}
+		if test.allowed {
+			continue
+		}
+		do(c, "MULTI")
+		do(c, "DEBUG", "JMAP")
+		if got := do(c, "EXEC"); got != "-"+errExecAbort+"\r\n" {
+			t.Errorf("the refusal does not spoil the transaction: %q", got)
+		}
+	}
+}
+
+func newDebugClient(t *testing.T) *client {
+	return newTestClient(t, newTestServer(t, "--enable-debug-command", "yes"))
+}
+
+func TestDebugReplies(t *testing.T) {
+	tests := []struct{ command, want string }{
+		{"DEBUG SLEEP 0", "+OK\r\n"},
+		{"DEBUG SLEEP abc", "+OK\r\n"},
+		{"DEBUG SLEEP nan", "+OK\r\n"},
+		{"DEBUG SLEEP -1", "+OK\r\n"},
+		{"DEBUG SLEEP", "-ERR unknown subcommand or wrong number of arguments for 'SLEEP'. Try DEBUG HELP.\r\n"},
+		{"DEBUG nosuch", "-ERR unknown subcommand or wrong number of arguments for 'nosuch'. Try DEBUG HELP.\r\n"},
+		{"DEBUG SET-ACTIVE-EXPIRE x", "+OK\r\n"},
+		{"DEBUG SET-ACTIVE-EXPIRE 1", "+OK\r\n"},
+		{"DEBUG SET-ACTIVE-EXPIRE", "-ERR unknown subcommand or wrong number of arguments for 'SET-ACTIVE-EXPIRE'. Try DEBUG HELP.\r\n"},
+		{"DEBUG OBJECT nosuch", "-ERR no such key\r\n"},
+		{"DEBUG OBJECT a b", "-ERR unknown subcommand or wrong number of arguments for 'OBJECT'. Try DEBUG HELP.\r\n"},
+		{"DEBUG HELP x", "-ERR unknown subcommand or wrong number of arguments for 'HELP'. Try DEBUG HELP.\r\n"},
+	}
+	c := newDebugClient(t)
+	for _, test := range tests {
+		if got := do(c, strings.Fields(test.command)...); got != test.want {
+			t.Errorf("%s\n got  %q\n want %q", test.command, got, test.want)
+		}
+	}
+	p := startPeer(t)
+	for _, test := range tests {
+		want := decoded(t, test.want)
+		if got := p.do(strings.Fields(test.command)...); got.String() != want.String() {
+			t.Errorf("%s: Redis answers %v, the table says %v", test.command, got, want)
+		}
+	}
+}
+
+var objectLine = regexp.MustCompile(`^\+Value at:0x[0-9a-f]+ refcount:\d+ encoding:(\w+) serializedlength:(\d+) lru:\d+ lru_seconds_idle:\d+$`)
+
+// TestDebugObject compares lengths with a real server for values that it does not compress.
+func TestDebugObject(t *testing.T) {
+	c := newDebugClient(t)
+	values := []string{"", "0", "127", "-128", "128", "-129", "32767", "-32768", "32768", "2147483647", "-2147483648",
+		"2147483648", "9223372036854775807", "01", "-0", "hello", "3.0", strings.Repeat("x", 20)}
+	p := startPeer(t)
+	for _, v := range values {
+		do(c, "SET", "k", v)
+		p.do("SET", "k", v)
+		ours := objectLine.FindStringSubmatch(strings.TrimSuffix(do(c, "DEBUG", "OBJECT", "k"), "\r\n"))
+		theirs := objectLine.FindStringSubmatch(p.do("DEBUG", "OBJECT", "k").String())
+		if ours == nil || theirs == nil || ours[1] != theirs[1] || ours[2] != theirs[2] {
+			t.Errorf("%q: ours %q, theirs %q", v, ours, theirs)
+		}
+	}
+}
+
+func TestSerializedLength(t *testing.T) {
+	for _, test := range []struct{ length, want int }{
+		{63, 64}, {64, 66}, {1<<14 - 1, 1<<14 + 1}, {1 << 14, 1<<14 + 5},
+	} {
+		if got := serializedLength(make([]byte, test.length)); got != test.want {
+			t.Errorf("%d bytes: %d, want %d", test.length, got, test.want)
+		}
+	}
+	if got := serializedLength([]byte("9223372036854775807")); got != 20 || math.MaxInt64 != 9223372036854775807 {
+		t.Errorf("an integer beyond 32 bits: %d", got)
+	}
+}
+
+func TestDebugObjectIsNoAccess(t *testing.T) {
+	c := newDebugClient(t)
+	do(c, "SET", "k", "v")
+	before := c.view.Stats()
+	do(c, "DEBUG", "OBJECT", "k")
+	do(c, "MEMORY", "USAGE", "k")
+	if after := c.view.Stats(); after != before {
+		t.Errorf("hits and misses went from %+v to %+v", before, after)
+	}
+}
+
+func TestDebugSleepEndsAtShutdown(t *testing.T) {
+	c := newDebugClient(t)
+	answered := make(chan string)
+	go func() { answered <- do(c, "DEBUG", "SLEEP", "1e300") }()
+	close(c.s.stop)
+	if got := <-answered; got != "+OK\r\n" {
+		t.Error(got)
+	}
+	c.s.stop = make(chan struct{}) // for the shutdown at the end of the test
+}
+
+func TestPanicIsAnsweredAndSurvived(t *testing.T) {
+	c := newDebugClient(t)
+	other := newTestClient(t, c.s)
+	got, v := feed(c, request("PING")+request("DEBUG", "PANIC")+request("PING"))
+	if want := "+PONG\r\n-" + errInternal + "\r\n"; got != want || v != transport.Close {
+		t.Errorf("%q, verdict %d", got, v)
+	}
+	if got := do(other, "SET", "k", "v"); got != "+OK\r\n" {
+		t.Errorf("another client after the panic: %q", got)
+	}
+	if got := do(other, "INFO", "stats"); !strings.Contains(got, "\r\nhandler_panics:1\r\n") {
+		t.Errorf("the panic is not counted: %q", got)
+	}
+	// Inside a transaction the half-written reply is taken back.
+	do(other, "MULTI")
+	do(other, "PING")
+	do(other, "DEBUG", "PANIC")
+	if got := do(other, "EXEC"); got != "-"+errInternal+"\r\n" {
+		t.Errorf("in EXEC: %q", got)
+	}
+}
