@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"slices"
 
 	"kvserver/server/transport"
@@ -46,12 +47,12 @@ func (c *client) dispatch(args [][]byte) bool {
 
 // findCommand is table.find behind a memory of the slot's latest command.
 func (c *client) findCommand(args [][]byte) (cmd *command, known bool) {
-	if string(args[0]) == c.slot.lastName {
+	if bytes.Equal(args[0], c.slot.lastName) {
 		return c.slot.last, true
 	}
 	cmd, known = c.s.table.find(args)
 	if known && cmd.parent == nil && cmd.subByName == nil {
-		c.slot.lastName, c.slot.last = string(args[0]), cmd
+		c.slot.lastName, c.slot.last = append(c.slot.lastName[:0], args[0]...), cmd
 	}
 	return cmd, known
 }

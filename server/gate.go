@@ -21,7 +21,7 @@ type slot struct {
 	clock clock
 	stats slotStats
 
-	lastName string   // spelling of the latest command name seen here, as the client wrote it
+	lastName []byte   // spelling of the latest command name seen here, as the client wrote it
 	last     *command // its row: a pipeline mostly repeats itself, and this spares the map
 
 	_ [64]byte // keeps the next slot's mutex off this slot's cache lines
