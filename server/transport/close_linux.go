@@ -19,8 +19,8 @@ func (l *loop) bury(c *conn) {
 	l.mu.Unlock()
 	session := c.session
 	c.session = nil
-	l.t.release(c.in)
-	l.t.release(c.out)
+	l.t.release(c.in, keepBytes)
+	l.t.release(c.out, keepBytes)
 	c.in, c.head, c.out, c.sent, c.need = nil, 0, nil, 0, 0
 	c.inBytes.Store(0)
 	c.outBytes.Store(0)

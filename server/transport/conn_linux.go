@@ -109,24 +109,12 @@ func (c *conn) interest() uint32 {
 // keep makes rest, the input a Feed left, the kept input. own tells that it lies in c.in already.
 func (c *conn) keep(rest []byte, own bool) {
 	switch {
-	case len(rest) == 0:
-		if c.in != nil {
-			c.in = c.loop.t.release(c.in)
-		}
-		c.head = 0
-	case !own:
-		c.in = append(c.in[:0], rest...)
-		c.head = 0
-	case c.mode != modeRead:
-		c.head = len(c.in) - len(rest)
-	case cap(c.in) > keepBytes && len(rest) < cap(c.in)/4:
-		// A small rest must not keep the buffer of the large frame that came before it.
-		small := append([]byte(nil), rest...)
-		c.loop.t.release(c.in)
-		c.in, c.head = small, 0
-	default:
-		c.in = c.in[:copy(c.in, rest)]
-		c.head = 0
+	case !own && len(rest) > 0:
+		c.in, c.head = append(c.in[:0], rest...), 0
+	case own && len(rest) > 0 && c.mode != modeRead:
+		c.head = len(c.in) - len(rest) // moved once, when it is to be read on
+	case c.in != nil:
+		c.in, c.head = c.loop.t.compact(c.in, rest, keepBytes), 0
 	}
 	if n := int64(len(rest)); c.inBytes.Load() != n {
 		c.inBytes.Store(n)
@@ -167,7 +155,7 @@ func (c *conn) drain() bool {
 	c.sent += n
 	c.outBytes.Add(-int64(n))
 	if !c.blocked() {
-		c.out = c.loop.t.release(c.out)
+		c.out = c.loop.t.release(c.out, keepBytes)
 		c.sent = 0
 	}
 	return true

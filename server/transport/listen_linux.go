@@ -47,10 +47,13 @@ func newLoops(t *Transport) (*loops, error) {
 		}
 		ls.all = append(ls.all, l)
 	}
+	return ls, nil
+}
+
+func (ls *loops) start() {
 	for _, l := range ls.all {
 		go l.run()
 	}
-	return ls, nil
 }
 
 func (ls *loops) drain() { ls.tell(loopDrains) }
@@ -117,7 +120,7 @@ func (t *Transport) listenPlain(network, addr string, o ListenOptions) (net.Addr
 	}
 	bound, err := boundTo(ln)
 	if err == nil {
-		err = t.loops.register(ln)
+		err = t.register(ln)
 	}
 	if err != nil {
 		ln.close()
@@ -127,11 +130,15 @@ func (t *Transport) listenPlain(network, addr string, o ListenOptions) (net.Addr
 }
 
 // register hands a listener to the first loop.
-func (ls *loops) register(ln *listener) error {
+func (t *Transport) register(ln *listener) error {
+	ls := t.loops
 	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	if t.stopping.Load() {
+		return errShutdown
+	}
 	ln.index = len(ls.mu.listeners)
 	ls.mu.listeners = append(ls.mu.listeners, ln)
-	ls.mu.Unlock()
 	return ln.watch(ls.all[0].epfd)
 }
 
@@ -356,13 +363,4 @@ func (l *loop) admit(a arrival) {
 		l.t.options.Logger.Warn("connection closed: epoll_ctl failed", "err", err)
 		l.kill(c)
 	}
-}
-
-// removeSocket makes way for a socket at path. It removes nothing but a socket.
-func removeSocket(path string) error {
-	info, err := os.Lstat(path)
-	if err != nil || info.Mode().Type() != fs.ModeSocket {
-		return nil // if there is something, bind says so
-	}
-	return os.Remove(path)
 }

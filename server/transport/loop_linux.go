@@ -29,8 +29,6 @@ const (
 	sharedRestMax = 16 << 10
 	// handOverBytes is the rest of a reply from which the loop gives its buffer to the connection and takes another.
 	handOverBytes = 16 << 10
-	// replyBytesMax is the largest reply buffer a loop keeps.
-	replyBytesMax = 1 << 20
 )
 
 // In an event, Pad is the generation of the connection whose descriptor Fd is, or one of these.
@@ -298,7 +296,7 @@ func (c *conn) judge(v Verdict) {
 
 func (l *loop) replyBuffer() []byte {
 	if l.out == nil {
-		l.out = make([]byte, 0, HighWater+HighWater/2)
+		l.out = make([]byte, 0, replyBytes)
 	}
 	return l.out[:0]
 }
@@ -423,7 +421,7 @@ func (l *loop) deliver() {
 		c.mail = mail{out: l.spare[:0], gone: m.gone}
 		l.mu.Unlock()
 		l.obey(c, &m)
-		l.spare = l.t.release(m.out)
+		l.spare = l.t.release(m.out, keepBytes)
 	}
 	l.mailed = mailed
 }

@@ -9,6 +9,7 @@ type loops struct{}
 
 func newLoops(*Transport) (*loops, error) { return &loops{}, nil }
 
+func (*loops) start()          {}
 func (*loops) closeListeners() {}
 func (*loops) drain()          {}
 func (*loops) abort()          {}

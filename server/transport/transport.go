@@ -129,6 +129,10 @@ const (
 	lingerBytesMax = 16 << 20
 	// keepBytes is the largest buffer an idle connection keeps.
 	keepBytes = 4 << 10
+	// replyBytes is the size of a buffer for replies: a session overshoots HighWater by its last reply.
+	replyBytes = HighWater + HighWater/2
+	// replyBytesMax is the largest such buffer that is used again after a large reply.
+	replyBytesMax = 1 << 20
 	// roundsMax is how many times a session may fill HighWater before the other connections get their turn.
 	roundsMax = 4
 )
@@ -144,12 +148,12 @@ type Transport struct {
 	streamed atomic.Uint64 // connections with goroutines so far: spreads them over the loop indexes
 	stopping atomic.Bool
 	streamWG sync.WaitGroup // goroutines of streams and of their listeners
+	replies  sync.Pool      // of *[]byte: buffers for the replies of streams
 
 	mu struct {
 		sync.Mutex
 		listeners []net.Listener // those whose connections get goroutines
 		streams   map[*stream]struct{}
-		stopped   bool
 	}
 }
 
@@ -171,11 +175,16 @@ func New(o Options) (*Transport, error) {
 		o.KeepAliveSeconds = func() int { return 0 }
 	}
 	t := &Transport{options: o}
+	t.replies.New = func() any {
+		b := make([]byte, 0, replyBytes)
+		return &b
+	}
 	t.mu.streams = make(map[*stream]struct{})
 	var err error
 	if t.loops, err = newLoops(t); err != nil {
 		return nil, fmt.Errorf("start event loops: %w", err)
 	}
+	t.loops.start()
 	return t, nil
 }
 
@@ -232,13 +241,27 @@ func (t *Transport) Shutdown(ctx context.Context) error {
 // housekeeper that sees it grow by much may return memory to the system (debug.FreeOSMemory).
 func (t *Transport) ReleasedBytes() int64 { return t.released.Load() }
 
-// release drops a buffer that a connection needs no more, or hands it back emptied if it is small enough to keep.
-func (t *Transport) release(buf []byte) []byte {
-	if cap(buf) <= keepBytes {
+// release drops buf, of which nothing is needed any more, or hands it back emptied if it has at most keep bytes.
+func (t *Transport) release(buf []byte, keep int) []byte {
+	if cap(buf) <= keep {
 		return buf[:0]
 	}
 	t.released.Add(int64(cap(buf)))
 	return nil
+}
+
+// compact returns a buffer with rest, the tail of buf, at its front. It does not keep the buffer of a large frame for a
+// small rest.
+func (t *Transport) compact(buf, rest []byte, keep int) []byte {
+	if len(rest) == 0 {
+		return t.release(buf, keep)
+	}
+	if cap(buf) > keep && len(rest) < cap(buf)/4 {
+		small := append([]byte(nil), rest...)
+		t.release(buf, keep)
+		return small
+	}
+	return buf[:copy(buf, rest)]
 }
 
 // grow returns buf with room for at least room more bytes. It doubles, so that the copying stays linear, but does not
