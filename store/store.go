@@ -96,6 +96,9 @@ func (s *Store) UsedBytes() int64 {
 	return s.pool.InUse() + s.heapBytes.Load() + s.objectBytes.Load()
 }
 
+// PageBytes returns the part of UsedBytes that lies outside the Go heap. It may be called from any goroutine.
+func (s *Store) PageBytes() int64 { return s.pool.InUse() }
+
 // table returns the shard's table of a database, making it if need be.
 func (s *Store) table(sh *shard, db int) *table {
 	if t := sh.tables[db].Load(); t != nil {
