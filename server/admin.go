@@ -9,7 +9,7 @@ import (
 )
 
 var serverRows = []row{
-	{"command", -1, loading | stale, nil, "2.8.13", "Returns detailed information about all commands.", commandAll},
+	{"command", -1, loading | stale | catConnection, nil, "2.8.13", "Returns detailed information about all commands.", commandAll},
 	{"config", -2, 0, nil, "2.0.0", "A container for server configuration commands.", nil},
 	{"dbsize", 1, readonly | fast | catKeyspace, nil, "1.0.0", "Returns the number of keys in the database.", dbsize},
 	{"debug", -2, admin | noscript | loading | stale | protected | exclusive, nil, "1.0.0", "A container for debugging commands.", debugCommand},

@@ -367,8 +367,7 @@ func (c *client) appendLine(dst []byte, asker *client, args [][]byte) []byte {
 	text("", " qbuf-free=0")
 	number(" argv-mem=", argBytes)
 	number(" multi-mem=", queuedBytes)
-	number(" rbs=", int64(cap(c.buf)))
-	text("", " rbp=0")
+	text("", " rbs=0 rbp=0") // buffers for replies belong to the loops
 	number(" obl=", c.outputBytes())
 	text("", " oll=0")
 	number(" omem=", int64(c.conn.OutputBytes()))

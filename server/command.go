@@ -247,13 +247,18 @@ func (cmd *command) arityOK(n int) bool {
 // appendKeys appends the keys among args to keys.
 func (cmd *command) appendKeys(keys, args [][]byte) [][]byte {
 	for _, spec := range cmd.keys {
-		last := spec.last
-		if last < 0 {
-			last += len(args)
-		}
-		for i := spec.first; i <= last && i < len(args); i += spec.step {
-			keys = append(keys, args[i])
-		}
+		keys = spec.appendKeys(keys, args)
+	}
+	return keys
+}
+
+func (spec keySpec) appendKeys(keys, args [][]byte) [][]byte {
+	last := spec.last
+	if last < 0 {
+		last += len(args)
+	}
+	for i := spec.first; i <= last && i < len(args); i += spec.step {
+		keys = append(keys, args[i])
 	}
 	return keys
 }

@@ -8,10 +8,10 @@ import (
 
 // connectionRows follow the order of Redis's documentation; CLIENT's subcommands stand in clients.go.
 var connectionRows = []row{
-	{"auth", -2, noscript | loading | stale | fast | noAuth | skipSlowlog | allowBusy, nil, "1.0.0", "Authenticates the connection.", auth},
+	{"auth", -2, noscript | loading | stale | fast | noAuth | allowBusy, nil, "1.0.0", "Authenticates the connection.", auth},
 	{"client", -2, 0, nil, "2.4.0", "A container for client connection commands.", nil},
 	{"echo", 2, fast | loading | stale, nil, "1.0.0", "Returns the given string.", echo},
-	{"hello", -1, noscript | loading | stale | fast | noAuth | skipSlowlog | allowBusy, nil, "6.0.0", "Handshakes with the Redis server.", hello},
+	{"hello", -1, noscript | loading | stale | fast | noAuth | allowBusy, nil, "6.0.0", "Handshakes with the Redis server.", hello},
 	{"ping", -1, fast, nil, "1.0.0", "Returns the server's liveliness response.", ping},
 	{"quit", -1, noscript | loading | stale | fast | noAuth | allowBusy | notQueued, nil, "1.0.0", "Closes the connection.", quit},
 	{"reset", 1, noscript | loading | stale | fast | noAuth | allowBusy | notQueued, nil, "6.2.0", "Resets the connection.", reset},

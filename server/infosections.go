@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"kvserver/info"
 )
 
@@ -50,6 +52,16 @@ func (s *Server) serverInfo(w *info.Writer) {
 	w.Int("lru_clock", now.Unix()&(1<<24-1))
 	w.Str("executable", executable())
 	w.Str("config_file", s.params.registry.ConfigFile())
+}
+
+// osName is the system as uname prints it, without the host's name.
+func osName() string {
+	var name unix.Utsname
+	if err := unix.Uname(&name); err != nil {
+		return runtime.GOOS + " " + runtime.GOARCH
+	}
+	return unix.ByteSliceToString(name.Sysname[:]) + " " + unix.ByteSliceToString(name.Release[:]) + " " +
+		unix.ByteSliceToString(name.Machine[:])
 }
 
 func (s *Server) clientsInfo(w *info.Writer) {

@@ -57,6 +57,7 @@ func (s *Server) housekeeping(sl *slot, now time.Time) {
 	s.endPause(now)
 	s.closeStale(now)
 	s.rates.sample(s, now)
+	s.sampleMemory()
 	s.returnMemory(now)
 }
 

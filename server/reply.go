@@ -36,6 +36,9 @@ func (w *writer) ok() { w.buf = append(w.buf, "+OK\r\n"...) }
 // int appends an integer.
 func (w *writer) int(n int64) { w.buf = redcon.AppendInt(w.buf, n) }
 
+// appendInt appends n in decimal.
+func appendInt(dst []byte, n int64) []byte { return strconv.AppendInt(dst, n, 10) }
+
 // flag appends 1 or 0, the way commands older than RESP3 answer yes and no.
 func (w *writer) flag(yes bool) {
 	if yes {

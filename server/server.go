@@ -41,6 +41,7 @@ type Server struct {
 	transport    *transport.Transport
 	tls          atomic.Pointer[tls.Config]
 	rates        rates
+	memory       memoryUse
 	activeExpire atomic.Bool // DEBUG SET-ACTIVE-EXPIRE
 
 	// The periodic work's own memory.
@@ -89,6 +90,7 @@ func New(params *Parameters, log *slog.Logger) (*Server, error) {
 	if err := s.hookParameters(); err != nil {
 		return nil, err
 	}
+	s.memory.startupBytes = s.sampleMemory()
 	return s, nil
 }
 

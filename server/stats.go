@@ -46,6 +46,20 @@ func (st *commandStat) record(ns int64, failed, latency bool) {
 	_ = st.latency.RecordValue(min(max(ns, latencyMinNs), latencyMaxNs))
 }
 
+// merged is the sum of two histograms, either of which may be nil. It changes neither, but may be one of them.
+func merged(a, b *hdrhistogram.Histogram) *hdrhistogram.Histogram {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	sum := hdrhistogram.New(latencyMinNs, latencyMaxNs, latencyDigits)
+	sum.Merge(a)
+	sum.Merge(b)
+	return sum
+}
+
 // errorCodesMax bounds the distinct codes counted: scripts of later versions may invent any number of them.
 const errorCodesMax = 128
 
