@@ -27,6 +27,10 @@ func (w *Watcher) Names(fn func(db int, key string)) {
 	}
 }
 
+// Marked reports whether a watched key was changed since it was watched. Unlike Dirty it wants no locks and does not see
+// that a key has expired.
+func (w *Watcher) Marked() bool { return w.dirty.Load() }
+
 // Watch adds a key, which must be locked for writing since the shard keeps the registration. A key that has expired is
 // removed first: if it is absent now, its removal later is no change.
 func (v *View) Watch(w *Watcher, key []byte) {
