@@ -32,6 +32,7 @@ const (
 	protected // refused unless a configuration directive allows it
 
 	exclusive       // runs with the gate closed
+	walksKeyspace   // locks one shard after the other itself; inside EXEC, which holds locks already, it needs the gate
 	notQueued       // runs at once inside MULTI
 	locksForWriting // not a write, but needs its keys locked as if it were
 	catKeyspace

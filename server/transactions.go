@@ -37,7 +37,7 @@ func (c *client) queue(cmd *command, args [][]byte) {
 		m.argBytes += len(a)
 	}
 	m.queue = append(m.queue, queuedCommand{cmd, copied})
-	m.exclusive = m.exclusive || cmd.flags&exclusive != 0
+	m.exclusive = m.exclusive || cmd.flags&(exclusive|walksKeyspace) != 0
 	m.writes = m.writes || cmd.flags&(write|mayReplicate) != 0
 	m.locksForWriting = m.locksForWriting || cmd.lockWrite
 	c.cmd = cmd

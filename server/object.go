@@ -1,0 +1,58 @@
+package server
+
+import "kvserver/store"
+
+var objectSubRows = []row{
+	{"encoding", 3, readonly, specs{keysAt(kRO, 2, 2, 1)}, "2.2.3", "Returns the internal encoding of a Redis object.", objectEncoding},
+	{"freq", 3, readonly, specs{keysAt(kRO, 2, 2, 1)}, "4.0.0", "Returns the logarithmic access frequency counter of a Redis object.", objectFreq},
+	{"help", 2, loading | stale, nil, "6.2.0", "Returns helpful text about the different subcommands.", objectHelp},
+	{"idletime", 3, readonly, specs{keysAt(kRO, 2, 2, 1)}, "2.2.3", "Returns the time since the last access to a Redis object.", objectIdleTime},
+	{"refcount", 3, readonly, specs{keysAt(kRO, 2, 2, 1)}, "2.2.3", "Returns the reference count of a value of a key.", objectRefCount},
+}
+
+// peek finds a key without a trace and answers itself if there is none.
+func (c *client) peek(key []byte) (e store.Entry, ok bool) {
+	e = c.view.Peek(key)
+	if !e.Exists() {
+		c.null()
+	}
+	return e, e.Exists()
+}
+
+func objectEncoding(c *client, args [][]byte) {
+	if e, ok := c.peek(args[2]); ok {
+		c.bulkString(e.Encoding())
+	}
+}
+
+// objectRefCount: no two keys share a value. Redis shares the integers below 10000, and answers 2147483647 for them.
+func objectRefCount(c *client, args [][]byte) {
+	if _, ok := c.peek(args[2]); ok {
+		c.int(1)
+	}
+}
+
+func objectIdleTime(c *client, args [][]byte) {
+	if e, ok := c.peek(args[2]); ok {
+		c.int(max(c.slot.clock.unixMs()/1000-e.LastAccess(), 0))
+	}
+}
+
+func objectFreq(c *client, args [][]byte) {
+	if _, ok := c.peek(args[2]); ok {
+		c.fail("ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching " +
+			"between policies at runtime LRU and LFU data will take some time to adjust.")
+	}
+}
+
+func objectHelp(c *client, _ [][]byte) {
+	c.help("object",
+		"ENCODING <key>",
+		"    Return how the value of a <key> is represented in memory.",
+		"FREQ <key>",
+		"    Return how often a <key> was accessed lately, on a logarithmic scale.",
+		"IDLETIME <key>",
+		"    Return the seconds since a <key> was last accessed.",
+		"REFCOUNT <key>",
+		"    Return the number of references to the value of a <key>.")
+}
