@@ -47,7 +47,7 @@ func configGet(c *client, args [][]byte) {
 // configSet runs under the gate, and with it every hook of a parameter.
 func configSet(c *client, args [][]byte) {
 	if len(args)%2 != 0 {
-		c.fail(arityError(c.cmd))
+		c.fail(errSyntax)
 		return
 	}
 	pairs := make([][2]string, 0, len(args)/2-1)
@@ -152,9 +152,9 @@ func swapDB(c *client, args [][]byte) {
 	a, okA := parseInt(args[1])
 	b, okB := parseInt(args[2])
 	switch n := c.s.params.databases.Get(); {
-	case !okA:
+	case !okA || a != int64(int32(a)):
 		c.fail("ERR invalid first DB index")
-	case !okB:
+	case !okB || b != int64(int32(b)):
 		c.fail("ERR invalid second DB index")
 	case a < 0 || a >= n || b < 0 || b >= n:
 		c.fail(errDBIndexRange)

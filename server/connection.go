@@ -49,7 +49,11 @@ func reset(c *client, _ [][]byte) {
 func selectDB(c *client, args [][]byte) {
 	n, ok := parseInt(args[1])
 	if !ok {
-		c.fail(errInvalidDBIndex)
+		c.fail(errNotInteger)
+		return
+	}
+	if n != int64(int32(n)) {
+		c.fail("ERR value is out of range, value must between -2147483648 and 2147483647")
 		return
 	}
 	if n < 0 || n >= c.s.params.databases.Get() {
@@ -143,7 +147,7 @@ func hello(c *client, args [][]byte) {
 		}
 	}
 	if !c.authed && c.s.passwordSet() {
-		c.fail("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time")
+		c.fail("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time")
 		return
 	}
 	if name != nil {

@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"kvserver/server/transport"
 )
@@ -57,13 +58,18 @@ func (c *client) findCommand(args [][]byte) (cmd *command, known bool) {
 	return cmd, known
 }
 
-// reject answers a command that is not run; inside MULTI it also spoils the transaction.
+// reject answers a command that is not run; inside MULTI it also spoils the transaction, and a rejected EXEC ends
+// it.
 func (c *client) reject(cmd *command, text string) {
 	if c.multi != nil {
 		c.multi.spoiled = true
 	}
 	if cmd != nil {
 		c.slot.stats.commands[cmd.id].rejected++
+		if cmd.name == "exec" {
+			c.discardMulti()
+			text = "EXECABORT Transaction discarded because of: " + strings.TrimPrefix(text, "ERR ")
+		}
 	}
 	c.cmd = cmd
 	c.fail(text)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -66,10 +67,10 @@ func (c *client) failWith(err error) {
 	c.fail("ERR " + err.Error())
 }
 
-// failInvalidExpire answers as Redis does to an expiry of zero, in the past where that is refused, or beyond
-// what 64 bits of milliseconds hold.
-func (c *client) failInvalidExpire() {
-	c.failf("ERR invalid expire time in '%s' command", c.cmd.fullName)
+// invalidExpire is what Redis says to an expiry of zero, in the past where that is refused, or beyond what 64 bits
+// of milliseconds hold.
+func invalidExpire(cmd *command) string {
+	return fmt.Sprintf("ERR invalid expire time in '%s' command", cmd.fullName)
 }
 
 func arityError(cmd *command) string {
@@ -99,4 +100,11 @@ func unknownCommand(args [][]byte) string {
 	return fmt.Sprintf("ERR unknown command '%s', with args beginning with: %s", clip(args[0], 128), shown.String())
 }
 
-func clip(b []byte, n int) []byte { return b[:min(len(b), max(n, 0))] }
+// clip returns at most n bytes of b and ends at a NUL, as Redis's error texts do, which C prints.
+func clip(b []byte, n int) []byte {
+	b = b[:min(len(b), max(n, 0))]
+	if end := bytes.IndexByte(b, 0); end >= 0 {
+		b = b[:end]
+	}
+	return b
+}

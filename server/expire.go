@@ -30,7 +30,7 @@ func (c *client) setDeadline(args [][]byte, seconds, relative bool) {
 	}
 	at, ok := absoluteMs(n, seconds, relative, c.slot.clock.unixMs())
 	if !ok {
-		c.failInvalidExpire()
+		c.fail(invalidExpire(c.cmd))
 		return
 	}
 	c.flag(c.view.Expire(args[1], at, cond))
@@ -49,7 +49,8 @@ func (c *client) expireCond(args [][]byte) (cond store.ExpireCond, ok bool) {
 		case bytes.EqualFold(arg, []byte("LT")):
 			cond |= store.IfSooner
 		default:
-			c.failf("ERR Unsupported option %s", arg)
+			text, _, _ := bytes.Cut(arg, []byte{0}) // Redis prints C strings
+			c.failf("ERR Unsupported option %s", text)
 			return 0, false
 		}
 	}

@@ -78,14 +78,12 @@ type expiryOptions struct {
 	value []byte
 }
 
-// take reads an expiry option at args[i]. used is 0 if there is none or another one was given before.
+// take reads an expiry option at args[i]. used is 0 if there is none or another one was given before; of the same
+// one, the last value counts.
 func (o *expiryOptions) take(args [][]byte, i int) (used int) {
-	if o.given != "" {
-		return 0
-	}
 	switch name := strings.ToUpper(string(clip(args[i], 8))); name {
 	case "EX", "PX", "EXAT", "PXAT":
-		if i+1 >= len(args) {
+		if i+1 >= len(args) || o.given != "" && o.given != name {
 			return 0
 		}
 		o.given, o.value = name, args[i+1]
@@ -94,26 +92,31 @@ func (o *expiryOptions) take(args [][]byte, i int) (used int) {
 	return 0
 }
 
-// deadline is the absolute time the option means, in Unix milliseconds; 0 without one. It answers itself if the
-// value is refused.
-func (o *expiryOptions) deadline(c *client) (ms int64, ok bool) {
+// resolve returns the absolute time the option means, in Unix milliseconds, 0 without one, or what is wrong with it.
+func (o *expiryOptions) resolve(c *client) (ms int64, problem string) {
 	if o.given == "" {
-		return 0, true
+		return 0, ""
 	}
 	n, ok := parseInt(o.value)
 	if !ok {
-		c.fail(errNotInteger)
-		return 0, false
+		return 0, errNotInteger
 	}
-	if n <= 0 {
-		c.failInvalidExpire()
-		return 0, false
+	if n > 0 {
+		ms, ok = absoluteMs(n, o.given[0] == 'E', len(o.given) == 2, c.slot.clock.unixMs())
 	}
-	ms, ok = absoluteMs(n, o.given[0] == 'E', len(o.given) == 2, c.slot.clock.unixMs())
-	if !ok {
-		c.failInvalidExpire()
+	if n <= 0 || !ok {
+		return 0, invalidExpire(c.cmd)
 	}
-	return ms, ok
+	return ms, ""
+}
+
+// deadline is resolve for commands that refuse a bad time before anything else.
+func (o *expiryOptions) deadline(c *client) (ms int64, ok bool) {
+	ms, problem := o.resolve(c)
+	if problem != "" {
+		c.fail(problem)
+	}
+	return ms, problem == ""
 }
 
 // absoluteMs turns a client's time into Unix milliseconds; it refuses what does not fit.
@@ -239,8 +242,14 @@ func getEx(c *client, args [][]byte) {
 			return
 		}
 	}
-	at, ok := expiry.deadline(c)
-	if !ok {
+	at, problem := expiry.resolve(c)
+	if problem != "" {
+		// A missing key, or one of another type, comes before a bad time, as in Redis.
+		if val, ok, err := c.view.Get(args[1]); !ok || err != nil {
+			c.bulkOrNull(val, ok, err)
+			return
+		}
+		c.fail(problem)
 		return
 	}
 	c.bulkOrNull(c.view.GetEx(args[1], store.Expiry{Change: persist || at != 0, AtMs: at}))

@@ -80,8 +80,11 @@ func watch(c *client, args [][]byte) {
 	c.ok()
 }
 
+// unwatch has nothing to do inside EXEC, which forgets all watched keys once its locks are released.
 func unwatch(c *client, _ [][]byte) {
-	c.view.Unwatch(&c.watcher)
+	if !c.inExec {
+		c.view.Unwatch(&c.watcher)
+	}
 	c.ok()
 }
 
