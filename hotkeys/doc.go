@@ -1,0 +1,78 @@
+// Package hotkeys finds the keys that are accessed most, while it happens, in
+// fixed memory and at a cost of some tens of nanoseconds for each access it
+// records. It knows nothing of servers or protocols; the example embeds it in
+// one of forty lines.
+//
+// # Windows
+//
+// A [Tracker] has two windows. Accesses are counted in the live one. When its
+// time is over, [Tracker.Rotate] makes it the frozen one, which
+// [Tracker.Report] describes until the next rotation, and begins another. A
+// window is as long as the clock says it was, never shorter than set, and rates
+// divide by that. If nobody rotated for twice the length that was set or more,
+// the window is an average over an unknown pause and not what happened lately:
+// it is discarded, and the frozen one, which is out of date by then, with it.
+//
+// # Recorders
+//
+// Each goroutine that serves clients records in a [Recorder] of its own, at the
+// sampling percentage: a hot key is no place where cores meet. What the
+// recorders have is put together when the first report of a window asks for it.
+//
+// Methods of a Tracker may be called only while no goroutine is in
+// [Recorder.Access]. A server does so under whatever stops its goroutines
+// between two commands; one with a mutex around every command has nothing to
+// do. Nothing here takes a lock.
+//
+// # What is counted
+//
+// A recorder counts in a Space-Saving summary: see the type summary for the
+// algorithm, its bounds, its memory and its speed. An [Entry] says that a key
+// was recorded at least Count - Error and at most Count times.
+//
+// A key is a name in a database. Names up to 1 KiB share the counters that the
+// options ask for; those up to 16 KiB have 1,024 counters at most of their own,
+// and those up to 1 MiB have 16. Longer names are counted in the samples, and
+// are never reported.
+//
+// # Merging recorders
+//
+// With m counters in each recorder i, Ni accesses recorded there and mini the
+// smallest count of its summary if that is full (0 if it is not), the merged
+// count of a key is the sum of its counts, and its error the sum of its errors;
+// a recorder that has no counter for it adds mini to both, the most it can have
+// seen. Of the keys in the union the m with the largest counts stay. With
+// N = N1 + N2 + …, and f a key's true count:
+//
+//	count - error <= f <= count
+//	error         <= min1 + min2 + … <= N1/m + N2/m + … = N/m
+//	f > N/m       =>  the key is among those that stay
+//
+// These are the bounds of one summary that saw everything. The first two are
+// sums of the recorders' own. For the third: let M be the sum of mini, and
+// write each merged count as C + M, where C sums count - mini over those
+// recorders that track the key. The counts of a full summary add up to Ni, so
+// all C together are at most N - mM. A key with f > N/m has C >= f - M >
+// (N - mM)/m, and fewer than m keys can have that. (P. Agarwal, G. Cormode,
+// Z. Huang, J. Phillips, Z. Wei, K. Yi: Mergeable Summaries. PODS 2012, which
+// merges in two steps where this takes all recorders at once.)
+//
+// If one recorder had all the traffic, the result is its summary.
+//
+// Merging n keys in all recorders together costs O(n), once a window and only
+// if somebody asks: with three recorders 0.05 ms for 1,024 counters in each, and
+// 1.3 ms for 8,000 with the choice of the hottest 1,000 (go test -bench Report).
+// Rotation merges nothing. It exchanges each recorder's summaries for spare ones
+// and clears those: 1 µs a recorder for 1,024 counters, 8 µs for 8,000.
+//
+// # Memory
+//
+// Each recorder counts twice, in the live and in the frozen window. Memory grows
+// as keys arrive, is reused window after window, and is given back when a window
+// passes without traffic. With the 1,024 counters of the default and names of 16
+// bytes that is 320 KiB a recorder at most. All names together take, in each of
+// both windows, at most 1 KiB a counter and, for names above 1 KiB, 32 MiB. The
+// merged report takes 32 bytes a key until tracking is turned off.
+// [Tracker.MemoryBytes] has the sum. While tracking is off nothing is held, and
+// the caller, whose [Tracker.Recorder] is nil then, does nothing.
+package hotkeys
