@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,6 +26,7 @@ type server struct {
 	cmd  *exec.Cmd     // nil if we did not start it
 	done chan struct{} // closed when the process has ended
 
+	stdin   string
 	stopped bool // the test ended the process itself, and has judged its end
 }
 
@@ -80,11 +80,7 @@ func ownServer(t testing.TB, args ...string) *server {
 // startPeer starts redis-server the way startServer starts ours.
 func startPeer(t testing.TB, args ...string) *server {
 	t.Helper()
-	bin := peerBinary(t)
-	if !hasFlag(args, "--loglevel") {
-		args = append(slices.Clip(args), "--loglevel", "warning")
-	}
-	return startBinary(t, bin, args)
+	return startBinary(t, peerBinary(t), args)
 }
 
 // peerBinary finds redis-server. It skips the test, or fails it if PEER_REQUIRED
@@ -159,6 +155,7 @@ func (s *server) launch(bin string, args []string) {
 	s.t.Helper()
 	s.cmd = exec.Command(bin, args...)
 	s.cmd.Dir = s.dir
+	s.cmd.Stdin = strings.NewReader(s.stdin)
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatalf("start %s: %v", bin, err)
@@ -271,9 +268,12 @@ func (s *server) cleanup() {
 		s.t.Errorf("the server's log has %q", found)
 	}
 	if s.t.Failed() && log != "" {
-		s.t.Logf("log of %s:\n%s", filepath.Base(s.cmd.Path), tail(log, 16<<10))
+		s.t.Logf("log of %s:\n%s", filepath.Base(s.cmd.Path), tail(log, logBytesMax))
 	}
 }
+
+// logBytesMax bounds how much of a log is printed with a failure.
+const logBytesMax = 8 << 10
 
 func tail(s string, bytesMax int) string {
 	if len(s) <= bytesMax {
