@@ -13,10 +13,14 @@ const (
 	floatDecimals  = 17
 	// floatLenMax is the longest number that is parsed, in bytes, as in Redis.
 	floatLenMax = 5*1024 - 1
-	// floatExponentMax and floatExponentMin are the binary exponents of a long double, its mantissa in [0.5, 1).
+	// floatExponentLenMax is the length of the longest exponent that is computed with.
+	floatExponentLenMax = 5
+	// floatExponentMax is the binary exponent of the largest long doubles, the mantissa in [0.5, 1).
 	floatExponentMax = 16384
-	floatExponentMin = -16444
 )
+
+// floatZero is the largest number that a long double rounds to zero: half of the smallest.
+var floatZero = new(big.Float).SetMantExp(big.NewFloat(1), -16446)
 
 // addDecimals returns a + b, as text.
 func addDecimals(a, b []byte) (string, error) {
@@ -63,8 +67,12 @@ func parseFloat(b []byte) (*big.Float, error) {
 	if body == "inf" || body == "infinity" {
 		return f.SetInf(s[0] == '-'), nil
 	}
-	if !isNumber(body) {
+	number, zero := isNumber(body)
+	switch {
+	case !number:
 		return nil, ErrNotFloat
+	case zero:
+		return f, nil
 	}
 	base := 10
 	if strings.HasPrefix(body, "0x") {
@@ -76,29 +84,30 @@ func parseFloat(b []byte) (*big.Float, error) {
 		return nil, ErrNotFloat
 	}
 	f.Set(exact)
-	if f.Sign() != 0 && (f.MantExp(nil) > floatExponentMax || f.MantExp(nil) < floatExponentMin) {
+	if f.MantExp(nil) > floatExponentMax || new(big.Float).Abs(f).Cmp(floatZero) <= 0 {
 		return nil, ErrNotFloat
 	}
 	return f, nil
 }
 
-// isNumber checks the form of an unsigned number, and that its exponent is short enough to compute with.
-func isNumber(s string) bool {
+// isNumber checks the form of an unsigned number, and reports whether it is zero. A number with an exponent that is too
+// long to compute with, unless it is zero, is none: it is far beyond a long double.
+func isNumber(s string) (number, zero bool) {
 	digits, mark := "0123456789", byte('e')
 	if strings.HasPrefix(s, "0x") {
 		s, digits, mark = s[2:], "0123456789abcdef", 'p'
 	}
+	exponent := "0"
 	if i := strings.IndexByte(s, mark); i >= 0 {
-		exponent := s[i+1:]
-		s = s[:i]
-		if len(exponent) > 0 && (exponent[0] == '+' || exponent[0] == '-') {
+		s, exponent = s[:i], s[i+1:]
+		if exponent != "" && (exponent[0] == '+' || exponent[0] == '-') {
 			exponent = exponent[1:]
-		}
-		exponent = strings.TrimLeft(exponent, "0")
-		if len(exponent) > 5 || strings.Trim(exponent, "0123456789") != "" {
-			return false
 		}
 	}
 	whole, fraction, _ := strings.Cut(s, ".")
-	return len(whole)+len(fraction) > 0 && strings.Trim(whole+fraction, digits) == ""
+	if whole+fraction == "" || exponent == "" || strings.Trim(whole+fraction, digits)+strings.Trim(exponent, "0123456789") != "" {
+		return false, false
+	}
+	zero = strings.Trim(whole+fraction, "0") == ""
+	return zero || len(strings.TrimLeft(exponent, "0")) <= floatExponentLenMax, zero
 }

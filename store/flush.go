@@ -1,10 +1,8 @@
 package store
 
-import "unsafe"
-
-// releaseSegmentsMax is the number of segments up to which a flush frees memory itself, some 5 ms; beyond, a goroutine
+// releaseSegmentsMax is the number of segments up to which a flush frees memory itself, some 2 ms; beyond, a goroutine
 // does it.
-const releaseSegmentsMax = 4096
+const releaseSegmentsMax = 1024
 
 // FlushDB removes all keys of a database and returns their number. The view must have the whole store.
 func (v *View) FlushDB(db int) int64 {
@@ -87,7 +85,7 @@ func (s *Store) release(tables []*table) {
 }
 
 func (s *Store) releaseTable(t *table) {
-	freed := int64(unsafe.Sizeof(*t)) + int64(len(t.directory))*pointerSize
+	freed := tableSize + int64(len(t.directory))*pointerSize
 	var last *segment
 	for _, g := range t.directory {
 		if g == last {

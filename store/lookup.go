@@ -39,7 +39,9 @@ func (v *View) LookupWrite(key []byte) Entry {
 func (v *View) Peek(key []byte) Entry { return v.find(v.position(key), key) }
 
 // PeekString is Peek for the value of a string; ok is false if there is none.
-func (v *View) PeekString(key []byte) (val []byte, ok bool, err error) { return v.stringOf(v.Peek(key)) }
+func (v *View) PeekString(key []byte) (val []byte, ok bool, err error) {
+	return v.stringOf(v.Peek(key))
+}
 
 // Remove deletes a key on behalf of a client, and reports whether there was one. It is an access if it removed something.
 func (v *View) Remove(key []byte) bool {

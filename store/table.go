@@ -28,13 +28,14 @@ const depthMax = 30
 func (s *Store) newTable() *table {
 	t := &table{earliest: noDeadline, deepest: 1}
 	t.directory = []*segment{{earliest: noDeadline, arena: s.newArena(arenaMin, 0)}}
-	s.heapBytes.Add(int64(unsafe.Sizeof(*t)) + segmentSize + pointerSize)
+	s.heapBytes.Add(tableSize + segmentSize + pointerSize)
 	return t
 }
 
 const (
-	// segmentSize is what a segment takes on the Go heap, its arena and objects apart.
+	// segmentSize and tableSize are what they take on the Go heap, directories, arenas and objects apart.
 	segmentSize = int64(unsafe.Sizeof(segment{}))
+	tableSize   = int64(unsafe.Sizeof(table{}))
 	pointerSize = int64(unsafe.Sizeof(uintptr(0)))
 )
 
@@ -147,7 +148,7 @@ func (g *segment) wasteful() bool {
 	if g.size < 4*pages.Size {
 		return g.size > arenaMin && g.live() < g.size/4
 	}
-	return g.live() < g.size/2
+	return g.live() < g.size/8*5
 }
 
 // mergeMax is the number of entries up to which two segments become one: well below what would be split again.
