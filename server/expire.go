@@ -49,8 +49,7 @@ func (c *client) expireCond(args [][]byte) (cond store.ExpireCond, ok bool) {
 		case bytes.EqualFold(arg, []byte("LT")):
 			cond |= store.IfSooner
 		default:
-			text, _, _ := bytes.Cut(arg, []byte{0}) // Redis prints C strings
-			c.failf("ERR Unsupported option %s", text)
+			c.failf("ERR Unsupported option %s", clip(arg, len(arg)))
 			return 0, false
 		}
 	}
