@@ -64,5 +64,5 @@ func (b *bench) hotAgainstUniform(s *server, depth, threads int) ([]string, erro
 		withRange(rate, "%.3f") + "×",
 		withRange(spreadOf(field(rounds[0], cpuMicros)), "%.2f"),
 		withRange(spreadOf(field(rounds[1], cpuMicros)), "%.2f"),
-		"≥ 1.00×", verdict(-rate.median, -1)}, nil
+		"≥ 1.00×", verdictOn(spread{-rate.median, -rate.high, -rate.low}, -1)}, nil
 }

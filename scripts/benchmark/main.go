@@ -66,8 +66,8 @@ func run(args []string) error {
 	flags.StringVar(&b.load, "load", ownLoad, "load for the throughput part: own or redis-benchmark")
 	flags.IntVar(&b.rounds, "rounds", 7, "rounds of each server in the throughput part, at least 5")
 	flags.DurationVar(&b.roundTime, "round-time", 2*time.Second, "length of such a round")
-	flags.IntVar(&b.pairs, "pairs", 24, "pairs of phases in the tracking and cores parts")
-	flags.DurationVar(&b.phaseTime, "phase-time", 1100*time.Millisecond, "length of such a phase")
+	flags.IntVar(&b.pairs, "pairs", 50, "pairs of phases in the tracking and cores parts")
+	flags.DurationVar(&b.phaseTime, "phase-time", 300*time.Millisecond, "length of such a phase")
 	flags.IntSliceVar(&b.depths, "depths", []int{1, 16, 64}, "pipeline depths")
 	server := flags.String("server", "", "binary of our server; scripts/bench builds one and passes it")
 	flags.Usage = func() { usage(flags) }
@@ -82,7 +82,7 @@ func run(args []string) error {
 	}
 	if b.quick = *quick; b.quick {
 		b.rounds, b.roundTime = 5, 300*time.Millisecond
-		b.pairs, b.phaseTime = 5, 300*time.Millisecond
+		b.pairs = 5
 	}
 	if err := b.prepare(*server, chosen); err != nil {
 		return err

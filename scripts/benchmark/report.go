@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // report collects the tables and the raw figures of a run. Tables go to standard output as soon as a part is done and
@@ -94,10 +93,15 @@ func verdict(value, target float64) string {
 	return "missed"
 }
 
-func withRange(s spread, format string) string {
-	return fmt.Sprintf(format+" ("+format+"–"+format+")", s.median, s.low, s.high)
+// verdictOn is verdict for a value with an interval that it may as well have.
+func verdictOn(value spread, target float64) string {
+	judged := verdict(value.median, target)
+	if value.low <= target && target < value.high {
+		judged += ", not certain"
+	}
+	return judged
 }
 
-func microseconds(d time.Duration) string {
-	return strconv.FormatInt(d.Microseconds(), 10)
+func withRange(s spread, format string) string {
+	return fmt.Sprintf(format+" ("+format+"–"+format+")", s.median, s.low, s.high)
 }
