@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"strconv"
 	"strings"
 	"time"
@@ -35,6 +36,7 @@ var debugSubs = map[string]struct {
 	"jmap":              {2, debugJMap},
 	"object":            {3, debugObject},
 	"panic":             {2, debugPanic},
+	"protocol":          {3, debugProtocol},
 	"set-active-expire": {3, debugSetActiveExpire},
 	"sleep":             {3, debugSleep},
 }
@@ -75,6 +77,74 @@ func debugJMap(c *client, _ [][]byte) { c.ok() }
 
 // debugPanic is a fault on purpose: it shows that one is answered, logged and counted, and that the server goes on.
 func debugPanic(*client, [][]byte) { panic("server: DEBUG PANIC") }
+
+// protocolSamples answer with one reply of each type, so that a client library can be tested with all of them.
+var protocolSamples = map[string]func(c *client){
+	"string":  func(c *client) { c.bulkString("Hello World") },
+	"integer": func(c *client) { c.int(12345) },
+	"double":  func(c *client) { c.double(3.141) },
+	"null":    func(c *client) { c.null() },
+	"bignum": func(c *client) {
+		n, _ := new(big.Int).SetString("1234567999999999999999999999999999999", 10)
+		c.bigNumber(n)
+	},
+	"attrib": func(c *client) {
+		if c.resp3 { // RESP2 has nothing like it
+			c.attribute(1)
+			c.bulkString("key-popularity")
+			c.array(2)
+			c.bulkString("key:123")
+			c.int(90)
+		}
+		c.bulkString("Some real reply following the attribute")
+	},
+	"true":  func(c *client) { c.bool(true) },
+	"false": func(c *client) { c.bool(false) },
+	"verbatim": func(c *client) {
+		c.verbatim("txt", "This is a verbatim\nstring")
+	},
+	"array": func(c *client) {
+		c.array(3)
+		c.countUpTo(3)
+	},
+	"set": func(c *client) {
+		c.set(3)
+		c.countUpTo(3)
+	},
+	"map": func(c *client) {
+		c.mapping(3)
+		for i := range int64(3) {
+			c.int(i)
+			c.bool(i == 1)
+		}
+	},
+	"push": func(c *client) {
+		c.push(2)
+		c.bulkString("server-cpu-usage")
+		c.int(42)
+		c.bulkString("Some real reply following the push reply")
+	},
+}
+
+func (c *client) countUpTo(n int64) {
+	for i := range n {
+		c.int(i)
+	}
+}
+
+// debugProtocol refuses push messages in RESP2, which has no type to tell them from replies.
+func debugProtocol(c *client, args [][]byte) {
+	kind := strings.ToLower(string(args[2]))
+	sample, known := protocolSamples[kind]
+	switch {
+	case !known:
+		c.fail("ERR Wrong protocol type name. Please use one of the following: string|integer|double|bignum|null|array|set|map|attrib|push|verbatim|true|false")
+	case kind == "push" && !c.resp3:
+		c.fail("ERR RESP2 is not supported by this command")
+	default:
+		sample(c)
+	}
+}
 
 // lruClockMask is the width of Redis's LRU clock, in seconds.
 const lruClockMask = 1<<24 - 1
@@ -128,6 +198,8 @@ func debugHelp(c *client, _ [][]byte) {
 		"    Show how the value of <key> is kept. This does not count as a use of it.",
 		"PANIC",
 		"    Fail inside the server, to see that it goes on.",
+		"PROTOCOL <type>",
+		"    Answer with a test value of the type: string, integer, double, bignum, null, array, set, map, attrib, push, verbatim, true, false.",
 		"SET-ACTIVE-EXPIRE <0|1>",
 		"    Stop, or begin again, to remove expired keys that nobody asks for.",
 		"SLEEP <seconds>",

@@ -152,3 +152,33 @@ func TestPanicIsAnsweredAndSurvived(t *testing.T) {
 		t.Errorf("in EXEC: %q", got)
 	}
 }
+
+// TestDebugProtocol shows a client every reply type. The bytes were compared with those of a real server.
+func TestDebugProtocol(t *testing.T) {
+	for _, test := range []struct{ kind, resp2, resp3 string }{
+		{"string", "$11\r\nHello World\r\n", "$11\r\nHello World\r\n"},
+		{"integer", ":12345\r\n", ":12345\r\n"},
+		{"double", "$5\r\n3.141\r\n", ",3.141\r\n"},
+		{"null", "$-1\r\n", "_\r\n"},
+		{"array", "*3\r\n:0\r\n:1\r\n:2\r\n", "*3\r\n:0\r\n:1\r\n:2\r\n"},
+		{"set", "*3\r\n:0\r\n:1\r\n:2\r\n", "~3\r\n:0\r\n:1\r\n:2\r\n"},
+		{"map", "*6\r\n:0\r\n:0\r\n:1\r\n:1\r\n:2\r\n:0\r\n", "%3\r\n:0\r\n#f\r\n:1\r\n#t\r\n:2\r\n#f\r\n"},
+		{"push", "-ERR RESP2 is not supported by this command\r\n",
+			">2\r\n$16\r\nserver-cpu-usage\r\n:42\r\n$40\r\nSome real reply following the push reply\r\n"},
+		{"verbatim", "$25\r\nThis is a verbatim\nstring\r\n", "=29\r\ntxt:This is a verbatim\nstring\r\n"},
+		{"TRUE", ":1\r\n", "#t\r\n"},
+		{"false", ":0\r\n", "#f\r\n"},
+		{"bignum", "$37\r\n1234567999999999999999999999999999999\r\n", "(1234567999999999999999999999999999999\r\n"},
+		{"attrib", "$39\r\nSome real reply following the attribute\r\n",
+			"|1\r\n$14\r\nkey-popularity\r\n*2\r\n$7\r\nkey:123\r\n:90\r\n$39\r\nSome real reply following the attribute\r\n"},
+	} {
+		c := newDebugClient(t)
+		if got := do(c, "DEBUG", "PROTOCOL", test.kind); got != test.resp2 {
+			t.Errorf("%s in RESP2: %q", test.kind, got)
+		}
+		do(c, "HELLO", "3")
+		if got := do(c, "DEBUG", "PROTOCOL", test.kind); got != test.resp3 {
+			t.Errorf("%s in RESP3: %q", test.kind, got)
+		}
+	}
+}

@@ -115,7 +115,7 @@ func (p *parser) bulkHeader(in []byte, lim limits) error {
 	if err != nil {
 		return err
 	}
-	if line == nil || len(line) == 0 || line[0] != '$' {
+	if len(line) == 0 || line[0] != '$' {
 		var got byte
 		if p.at < len(in) {
 			got = in[p.at]

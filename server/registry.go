@@ -2,8 +2,11 @@ package server
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strconv"
 	"sync"
+	"syscall"
 	"time"
 
 	"kvserver/server/transport"
@@ -81,6 +84,28 @@ func (s *Server) accept(conn transport.Conn) (transport.Session, []byte) {
 	}
 	s.counters.connections.Add(1)
 	return c, nil
+}
+
+// reservedDescriptors are kept for what is not a client: listeners, epoll instances, the log.
+const reservedDescriptors = 32
+
+// fitMaxClients lowers maxclients to what the limit on open files allows, as Redis does, so that the client too many
+// is told so instead of waiting in the queue of connections.
+func (s *Server) fitMaxClients() error {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return fmt.Errorf("read the limit on open files: %w", err)
+	}
+	wanted := s.params.maxClients.Get()
+	if limit.Cur >= uint64(wanted)+reservedDescriptors {
+		return nil
+	}
+	if limit.Cur <= reservedDescriptors {
+		return fmt.Errorf("the limit on open files is %d: too few to serve even one client", limit.Cur)
+	}
+	fits := strconv.FormatUint(limit.Cur-reservedDescriptors, 10)
+	s.log.Warn("maxclients lowered: the limit on open files allows no more", "wanted", wanted, "maxclients", fits)
+	return s.params.registry.Set([2]string{"maxclients", fits})
 }
 
 // protectedMode refuses clients from other machines while nothing protects the data: a server that someone

@@ -84,6 +84,9 @@ func (w *writer) push(n int) {
 	}
 }
 
+// attribute begins n pairs of attributes of the reply that follows; RESP3 only.
+func (w *writer) attribute(n int) { w.header('|', n) }
+
 // null appends the absent value where a bulk string was possible.
 func (w *writer) null() {
 	if w.resp3 {

@@ -117,6 +117,9 @@ func newRunID() string {
 
 // Start listens where the parameters say and begins the periodic work.
 func (s *Server) Start() error {
+	if err := s.fitMaxClients(); err != nil {
+		return err
+	}
 	if err := s.listen(); err != nil {
 		return err
 	}

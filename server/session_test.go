@@ -109,14 +109,3 @@ func feed(c *client, input string) (reply string, v transport.Verdict) {
 		}
 	}
 }
-
-// bulks splits a reply of bulk strings into their texts.
-func bulks(reply string) []string {
-	var list []string
-	for line := range strings.SplitSeq(reply, "\r\n") {
-		if line != "" && !strings.ContainsRune("*%~$", rune(line[0])) {
-			list = append(list, line)
-		}
-	}
-	return list
-}
