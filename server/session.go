@@ -60,9 +60,7 @@ func (c *client) Feed(in, out []byte) (used, need int, reply []byte, v transport
 	used, need, v = c.runBatch(in)
 	c.queryBytes = len(in) - used
 	c.activeNs = c.slot.clock.unixUs() * 1e3
-	if limit := c.s.params.queryBufferLimit.Get(); v == transport.More && int64(len(in)-used) > limit {
-		c.s.log.Warn("closing client that reached max query buffer length", "client", c.describe(), "limit", limit)
-		c.s.counters.queryBufferDisconnects.Add(1)
+	if v == transport.More && c.overQueryLimit(len(in)-used+need) {
 		v = transport.Abort
 	}
 	if c.overHardLimit() {
@@ -109,6 +107,22 @@ func (c *client) runBatch(in []byte) (used, need int, v transport.Verdict) {
 			return used, 0, transport.Flush
 		}
 	}
+}
+
+// overQueryLimit tells whether waiting input, with what is known to follow it, and the commands queued in MULTI are
+// beyond client-query-buffer-limit. A frame that will be too large is not waited for.
+func (c *client) overQueryLimit(inputBytes int) bool {
+	total := int64(inputBytes)
+	if c.multi != nil {
+		total += int64(c.multi.argBytes)
+	}
+	limit := c.s.params.queryBufferLimit.Get()
+	if total <= limit {
+		return false
+	}
+	c.s.log.Warn("closing client that reached max query buffer length", "client", c.describe(), "limit", limit)
+	c.s.counters.queryBufferDisconnects.Add(1)
+	return true
 }
 
 // limits for the parser at this moment.
