@@ -79,11 +79,15 @@ func (t *Transport) acceptStreams(ln net.Listener, config func() *tls.Config) {
 			at.local = tcp.LocalAddr().(*net.TCPAddr).AddrPort()
 			t.keepAlive(tcp)
 		}
-		var c *tls.Config
-		if config != nil {
-			c = config()
+		s := newStream(t, raw, at)
+		if config == nil {
+			t.start(s, nil)
+		} else if c := config(); c != nil {
+			t.start(s, c)
+		} else { // never plain text where TLS was asked for
+			t.options.Logger.Warn("connection closed: no TLS configuration")
+			raw.Close()
 		}
-		t.start(newStream(t, raw, at), c)
 	}
 }
 
@@ -97,6 +101,7 @@ func (t *Transport) keepAlive(c *net.TCPConn) {
 		Interval: max(time.Second, idle/keepAliveProbes), Count: keepAliveProbes})
 }
 
+// start serves s, over TLS if config is set.
 func (t *Transport) start(s *stream, config *tls.Config) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -27,7 +27,8 @@ const (
 	// than read on in a buffer of its own: a copy this size costs less than the batch that a read of just the missing
 	// bytes would split.
 	sharedRestMax = 16 << 10
-	// handOverBytes is the rest of a reply from which the loop gives its buffer to the connection and takes another.
+	// handOverBytes is the rest of a reply from which the loop gives its buffer to the connection and takes another,
+	// if the rest fills a fourth of it.
 	handOverBytes = 16 << 10
 )
 
@@ -263,6 +264,9 @@ func (l *loop) feed(c *conn, in []byte, own bool) {
 			return
 		}
 		c.judge(verdict)
+		if c.mode == modeClose {
+			in = nil
+		}
 		if c.mode != modeFeed || c.blocked() {
 			c.keep(in, own)
 			l.settle(c)
@@ -317,9 +321,11 @@ func (l *loop) reply(c *conn, reply []byte) bool {
 		return false
 	}
 	rest := len(reply) - n
-	if rest >= handOverBytes {
+	if rest >= max(handOverBytes, cap(reply)/4) {
 		c.out, c.sent = reply, n
-		l.out = nil
+		if cap(reply) <= replyBytesMax {
+			l.out = nil
+		}
 	} else {
 		c.queue(reply[n:])
 	}

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience is how long a test waits for what must come.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // lineSession speaks a protocol of lines, whose commands try what a session can ask of a transport.
 type lineSession struct {
