@@ -159,6 +159,9 @@ func (v *View) write(t *table, pos uint64, r *record) Entry {
 		return v.insert(t, pos, r)
 	}
 	e := g.entry(*slot)
+	if e.expired(v.nowMs) {
+		v.stats.Expired++
+	}
 	if v.noTouch {
 		r.access = *e.access()
 	}

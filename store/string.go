@@ -68,12 +68,27 @@ func (v *View) string(e Entry) []byte {
 	if e.kind() != kindInt {
 		return e.text()
 	}
-	if cap(v.text)-len(v.text) < integerLenMax {
-		v.text = make([]byte, 0, textMax)
-	}
-	from := len(v.text)
+	from := v.textRoom(integerLenMax)
 	v.text = strconv.AppendInt(v.text, e.integer(), 10)
 	return v.text[from:len(v.text):len(v.text)]
+}
+
+// kept returns a copy of val that is valid until the view unlocks.
+func (v *View) kept(val []byte) []byte {
+	if len(val) > inlineMax {
+		return append([]byte(nil), val...)
+	}
+	from := v.textRoom(len(val))
+	v.text = append(v.text, val...)
+	return v.text[from:len(v.text):len(v.text)]
+}
+
+// textRoom sees to it that n more bytes, at most textMax, fit into the view's text, and returns where they begin.
+func (v *View) textRoom(n int) int {
+	if cap(v.text)-len(v.text) < n {
+		v.text = make([]byte, 0, textMax)
+	}
+	return len(v.text)
 }
 
 // stringOf is string for an entry that may be missing or hold another type.
@@ -133,8 +148,7 @@ func (v *View) Set(key, val []byte, o SetOptions) (SetResult, error) {
 		if err != nil {
 			return result, err
 		}
-		// The old value is about to be overwritten where it lies.
-		result.Old, result.HadOld = append([]byte(nil), old...), ok
+		result.Old, result.HadOld = v.kept(old), ok // it is about to be overwritten where it lies
 	}
 	v.count(pos, key)
 	if o.Cond != Always || o.KeepTTL {
@@ -208,13 +222,12 @@ func (v *View) GetEx(key []byte, ex Expiry) (val []byte, ok bool, err error) {
 		return val, ok, err
 	}
 	switch {
+	case ex.AtMs == 0 && e.flags()&hasDeadline == 0:
 	case ex.AtMs == 0:
-		if e.flags()&hasDeadline != 0 {
-			val = append([]byte(nil), val...)
-			v.setDeadline(key, e, noDeadline)
-		}
+		val = v.kept(val) // a deadline moves the value
+		v.setDeadline(key, e, noDeadline)
 	case ex.AtMs > v.nowMs:
-		val = append([]byte(nil), val...)
+		val = v.kept(val)
 		v.setDeadline(key, e, ex.AtMs)
 	default:
 		v.delete(v.position(key), key)

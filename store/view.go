@@ -27,7 +27,7 @@ type View struct {
 	keyAt     int // where the last key asked for was found in keys
 
 	expired []expiredKey // met under a read lock
-	text    []byte       // printed integers; grows by new blocks, so that what was handed out stays valid
+	text    []byte       // copies handed out; grows by new blocks, so that they stay where they are
 	work    workspace
 	stats   Stats
 }
