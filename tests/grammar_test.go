@@ -203,25 +203,24 @@ func (s *commandStream) expand(line string) []string {
 	return args
 }
 
-// mutate drops, doubles, exchanges or replaces an argument.
+// mutate drops, doubles, exchanges or replaces an argument, never the name.
 func (s *commandStream) mutate(args []string) []string {
+	if len(args) == 1 {
+		return append(args, "x")
+	}
 	args = slices.Clone(args)
-	i, j := s.r.IntN(len(args)), s.r.IntN(len(args))
+	i, j := 1+s.r.IntN(len(args)-1), 1+s.r.IntN(len(args)-1)
 	switch s.r.IntN(4) {
 	case 0:
 		return slices.Delete(args, i, i+1)
 	case 1:
 		return slices.Insert(args, i, args[j])
 	case 2:
-		if i > 0 && j > 0 {
-			args[i], args[j] = args[j], args[i]
-		}
+		args[i], args[j] = args[j], args[i]
 	default:
-		if i > 0 {
-			names := []string{"val", "int", "float", "index"}
-			choices := kinds[names[s.r.IntN(len(names))]]
-			args[i] = choices[s.r.IntN(len(choices))]
-		}
+		names := []string{"val", "int", "float", "index"}
+		choices := kinds[names[s.r.IntN(len(names))]]
+		args[i] = choices[s.r.IntN(len(choices))]
 	}
 	return args
 }
