@@ -14,7 +14,6 @@ const (
 	modeRead   mode = iota // more input
 	modeFeed               // its turn: the kept input is to be fed
 	modePark               // Resume, or the end of the peer
-	modeHold               // Resume
 	modeClose              // its output to drain, to close then
 	modeLinger             // the end of the peer; the session is gone
 	modeGone               // nothing; the descriptor is closed
@@ -27,9 +26,8 @@ type conn struct {
 	session Session
 	fd      int
 	gen     int32  // tells the conn from others that had its descriptor, in events already fetched
-	events  uint32 // what epoll reports; 0: registered for hang-up and errors only
+	events  uint32 // what epoll was asked for
 	mode    mode
-	apart   bool // not in the epoll set (a Hold whose peer hung up)
 	resumed bool // a Resume came before its Park
 	queued  bool // in loop.ready
 

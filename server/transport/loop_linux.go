@@ -198,10 +198,6 @@ func (l *loop) handle(c *conn, events uint32) {
 		if gone || events&unix.EPOLLRDHUP != 0 {
 			l.kill(c)
 		}
-	case c.mode == modeHold:
-		if gone {
-			l.setApart(c)
-		}
 	case c.mode == modeFeed: // the end of the peer comes after the kept input
 	}
 }
@@ -284,11 +280,8 @@ func (c *conn) judge(v Verdict) {
 		c.mode = modeRead
 	case Flush:
 		c.mode = modeFeed
-	case Park, Hold:
+	case Park:
 		c.mode = modePark
-		if v == Hold {
-			c.mode = modeHold
-		}
 		if c.resumed {
 			c.resumed = false
 			c.mode = modeFeed
@@ -350,28 +343,16 @@ func (l *loop) settle(c *conn) {
 // watch makes epoll report what the conn waits for.
 func (l *loop) watch(c *conn) {
 	events := c.interest()
-	if events == c.events && !c.apart {
+	if events == c.events {
 		return
 	}
-	op := unix.EPOLL_CTL_MOD
-	if c.apart {
-		op = unix.EPOLL_CTL_ADD
-	}
-	if err := unix.EpollCtl(l.epfd, op, c.fd, &unix.EpollEvent{Events: events, Fd: int32(c.fd), Pad: c.gen}); err != nil {
+	event := unix.EpollEvent{Events: events, Fd: int32(c.fd), Pad: c.gen}
+	if err := unix.EpollCtl(l.epfd, unix.EPOLL_CTL_MOD, c.fd, &event); err != nil {
 		l.t.options.Logger.Warn("connection closed: epoll_ctl failed", "err", err)
 		l.kill(c)
 		return
 	}
-	c.events, c.apart = events, false
-}
-
-// setApart takes a held conn whose peer hung up out of the epoll set, which would report that again and again.
-func (l *loop) setApart(c *conn) {
-	if err := unix.EpollCtl(l.epfd, unix.EPOLL_CTL_DEL, c.fd, nil); err != nil {
-		l.kill(c)
-		return
-	}
-	c.apart = true
+	c.events = events
 }
 
 // drained writes queued output and, once it is all gone, goes on with what the conn was about.
@@ -452,7 +433,7 @@ func (l *loop) obey(c *conn, m *mail) {
 	switch {
 	case m.flush:
 		c.mode = modeClose
-	case m.resume && (c.mode == modePark || c.mode == modeHold):
+	case m.resume && c.mode == modePark:
 		c.mode = modeFeed
 	case m.resume:
 		c.resumed = true

@@ -106,11 +106,8 @@ func (s *lineSession) run(name, arg string, out []byte) ([]byte, Verdict) {
 		return append(out, "flushed\n"...), Flush
 	case "spin":
 		return out, Flush
-	case "park", "hold":
+	case "park":
 		s.h.parked <- s
-		if name == "hold" {
-			return out, Hold
-		}
 		return out, Park
 	case "early":
 		s.c.Resume()

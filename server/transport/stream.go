@@ -23,7 +23,6 @@ const (
 	parkBytesMax = 64 << 10
 	// streamReadBytesMax is the largest buffer for a read that does not belong to a large frame.
 	streamReadBytesMax = 64 << 10
-	handshakeTime      = 10 * time.Second
 )
 
 // errWoken ends a read because there is something else to do.
@@ -150,11 +149,11 @@ func (s *stream) serve(config *tls.Config) {
 	}
 	orderly := s.fill()
 	for orderly {
-		switch v := s.run(); v {
+		switch s.run() {
 		case More:
 			orderly = s.fill()
-		case Park, Hold:
-			orderly = s.park(v)
+		case Park:
+			orderly = s.park()
 		case Close:
 			s.close(true)
 			return
@@ -169,7 +168,7 @@ func (s *stream) serve(config *tls.Config) {
 }
 
 func (s *stream) handshake(config *tls.Config) bool {
-	s.raw.SetDeadline(time.Now().Add(handshakeTime))
+	s.raw.SetDeadline(time.Now().Add(s.t.handshakeTime))
 	conn := tls.Server(s.raw, config)
 	if err := conn.Handshake(); err != nil {
 		s.t.options.Logger.Debug("TLS handshake failed", "peer", s.RemoteAddr(), "err", err)
@@ -326,10 +325,10 @@ func (s *stream) read(parked bool) (int, error) {
 }
 
 // park waits for Resume. It reports false if the connection is to be closed.
-func (s *stream) park(v Verdict) bool {
+func (s *stream) park() bool {
 	for {
 		s.mu.Lock()
-		for !s.mu.resumed && !s.mu.kill && !s.mu.flush && (v == Hold || len(s.in)-s.head >= parkBytesMax) {
+		for !s.mu.resumed && !s.mu.kill && !s.mu.flush && len(s.in)-s.head >= parkBytesMax {
 			s.changed.Wait()
 		}
 		resumed, closing := s.mu.resumed, s.mu.kill || s.mu.flush

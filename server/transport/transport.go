@@ -38,9 +38,6 @@ const (
 	// Park: keep the rest of the input, stop reading and feeding until Conn.Resume. A peer that closes its side
 	// meanwhile ends the connection: whoever waits for a key and is gone must not be given it.
 	Park
-	// Hold: as Park, for a wait that ends by itself in a moment (a closed gate). What a peer sent before it closed
-	// its side is still run.
-	Hold
 	// Close: write the output, then close the connection once all of it has drained.
 	Close
 	// Abort: close at once and drop the output.
@@ -67,8 +64,8 @@ type Session interface {
 type Conn interface {
 	// Post sends a copy of b after what is already queued.
 	Post(b []byte)
-	// Resume ends a Park or Hold: the session is fed its kept input again. A Resume that comes before the Park takes
-	// effect ends that Park.
+	// Resume ends a Park: the session is fed its kept input again. A Resume that comes before the Park takes effect
+	// ends that Park.
 	Resume()
 	// Close closes the connection: after its output has drained if flush is set, else at once.
 	Close(flush bool)
@@ -133,6 +130,7 @@ const (
 	replyBytes = HighWater + HighWater/2
 	// replyBytesMax is the largest such buffer that is used again after a large reply.
 	replyBytesMax = 1 << 20
+	handshakeTime = 10 * time.Second
 	// roundsMax is how many times a session may fill HighWater before the other connections get their turn.
 	roundsMax = 4
 )
@@ -145,6 +143,9 @@ type Transport struct {
 	options  Options
 	loops    *loops
 	released atomic.Int64
+	// handshakeTime is how long a client may take for the TLS handshake.
+	handshakeTime time.Duration
+
 	streamed atomic.Uint64 // connections with goroutines so far: spreads them over the loop indexes
 	stopping atomic.Bool
 	streamWG sync.WaitGroup // goroutines of streams and of their listeners
@@ -174,7 +175,7 @@ func New(o Options) (*Transport, error) {
 	if o.KeepAliveSeconds == nil {
 		o.KeepAliveSeconds = func() int { return 0 }
 	}
-	t := &Transport{options: o}
+	t := &Transport{options: o, handshakeTime: handshakeTime}
 	t.replies.New = func() any {
 		b := make([]byte, 0, replyBytes)
 		return &b
@@ -272,8 +273,8 @@ func grow(buf []byte, room, need int) []byte {
 		return buf
 	}
 	size := max(2*cap(buf), len(buf)+room)
-	if need > 0 {
-		size = min(size, max(len(buf)+need, len(buf)+room))
+	if need > 0 && need < size-len(buf) {
+		size = len(buf) + max(need, room)
 	}
 	grown := make([]byte, len(buf), size)
 	copy(grown, buf)

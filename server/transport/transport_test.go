@@ -247,30 +247,6 @@ func TestPeerLeavesWhileParked(t *testing.T) {
 	}
 }
 
-// What a client sent before it closed is run also if the session was on hold at that moment.
-func TestPeerLeavesOnHold(t *testing.T) {
-	each(t, func(t *testing.T, h *harness) {
-		c, s := h.dial()
-		c.send("hold\necho a\n")
-		receive(t, "hold", h.parked)
-		c.halfClose()
-		s.c.Resume()
-		c.expect("a\n")
-		c.expectEnd()
-		s.expectClosed(t)
-
-		c, s = h.dial()
-		c.send("hold\necho a\n")
-		receive(t, "hold", h.parked)
-		c.Close()
-		s.c.Resume()
-		s.expectClosed(t)
-		if s.ran.Load() != 2 {
-			t.Error("the kept command was not run")
-		}
-	})
-}
-
 func TestPost(t *testing.T) {
 	each(t, func(t *testing.T, h *harness) {
 		h.posts.Store(true)
@@ -399,6 +375,60 @@ func TestRefusal(t *testing.T) {
 		defer c.Close()
 		c.expect("full\n")
 		c.expectEnd()
+	})
+}
+
+// A client that never closes is closed in the end.
+func TestLingerEnds(t *testing.T) {
+	each(t, func(t *testing.T, h *harness) {
+		c, s := h.dial()
+		c.send("close\n")
+		c.expect("bye\n")
+		c.expectEnd()
+		s.expectClosed(t)
+		eventually(t, "the server closes too", func() bool { _, err := c.raw.Write([]byte("x")); return err != nil })
+	})
+}
+
+// Clients come and go, wait and do not read, while others post to them, resume and close them.
+func TestChurn(t *testing.T) {
+	each(t, func(t *testing.T, h *harness) {
+		h.posts.Store(true)
+		seed := rand.Uint64()
+		t.Logf("seed %d", seed)
+		var all []*lineSession
+		var clients sync.WaitGroup
+		for i := range 100 {
+			c, s := h.dial()
+			all = append(all, s)
+			r := rand.New(rand.NewPCG(seed, uint64(i)))
+			clients.Go(func() {
+				defer c.Close()
+				for range 20 {
+					line := []string{"echo a\n", "park\n", "early\n", "post b\n", "big 100000\n", "bulk 3\nxxx", "close\n"}[r.IntN(7)]
+					if _, err := c.Write([]byte(line)); err != nil {
+						return // closed by the other end
+					}
+				}
+			})
+			clients.Go(func() {
+				for range 20 {
+					switch r := rand.IntN(10); {
+					case r < 4:
+						s.c.Post([]byte("x"))
+					case r < 9:
+						s.c.Resume()
+					default:
+						s.c.Close(r%2 == 0)
+					}
+				}
+			})
+		}
+		clients.Wait()
+		for _, s := range all {
+			s.c.Close(false)
+			s.expectClosed(t)
+		}
 	})
 }
 
@@ -616,6 +646,21 @@ func TestTLSHandshake(t *testing.T) {
 	if err := h.tr.Shutdown(context.Background()); err != nil {
 		t.Error(err)
 	}
+}
+
+func TestTLSHandshakeTime(t *testing.T) {
+	h := start(t, "tls", 1)
+	h.tr.CloseListeners()
+	h.tr.handshakeTime = time.Millisecond
+	config := &tls.Config{Certificates: []tls.Certificate{certificate(t, "x")}}
+	bound, err := h.tr.Listen("tcp", "127.0.0.1:0", ListenOptions{TLS: func() *tls.Config { return config }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.kind, h.addr = "plain", bound.String()
+	silent := h.connect()
+	defer silent.Close()
+	silent.expectEnd()
 }
 
 // A listener for TLS that has no configuration does not fall back to plain text.
