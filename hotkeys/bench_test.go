@@ -7,6 +7,30 @@ import (
 	"time"
 )
 
+// pipeline is the number of accesses that the benchmarks make between two
+// flushes: commands in a batch of a client that pipelines.
+const pipeline = 16
+
+// names gives each access of a batch a buffer of its own, as an input buffer
+// does.
+type names [pipeline][]byte
+
+func newNames(nameBytes int) (n names) {
+	for i := range n {
+		n[i] = make([]byte, nameBytes)
+	}
+	return n
+}
+
+// access makes the i-th access of a benchmark.
+func (n *names) access(r *Recorder, i, key uint64) {
+	name := n[i%pipeline]
+	r.Access(keyOf(name, key), name, 0)
+	if i%pipeline == pipeline-1 {
+		r.Flush()
+	}
+}
+
 // keyOf writes the name of key i into buf, which keeps its length, and returns
 // a hash of it. The name is made in place because a server's names come from
 // an input buffer, which is in the cache; a table of a million would not be.
@@ -44,15 +68,15 @@ func BenchmarkRecorded(b *testing.B) {
 			}{{"hot", 1}, {"tracked", tracked}, {"displacing", 1_000_000}} {
 				b.Run(fmt.Sprintf("K=%d/name=%d/%s", topK, nameBytes, load.name), func(b *testing.B) {
 					_, r := benchRecorder(b, topK, 100)
-					name := make([]byte, nameBytes)
+					names := newNames(nameBytes)
 					for i := range min(load.keys, 2*tracked) {
-						r.Access(keyOf(name, i), name, 0)
+						names.access(r, i, i)
 					}
+					r.Flush()
 					b.ReportAllocs()
 					b.ResetTimer()
 					for i := range uint64(b.N) {
-						key := scramble(i) >> 32 * load.keys >> 32
-						r.Access(keyOf(name, key), name, 0)
+						names.access(r, i, scramble(i)>>32*load.keys>>32)
 					}
 				})
 			}
@@ -65,11 +89,10 @@ func BenchmarkAccess(b *testing.B) {
 	for _, percentage := range []int{1, 10, 50} {
 		b.Run(fmt.Sprintf("percentage=%d", percentage), func(b *testing.B) {
 			_, r := benchRecorder(b, 16, percentage)
-			name := make([]byte, 16)
+			names := newNames(16)
 			b.ReportAllocs()
 			for i := range uint64(b.N) {
-				key := scramble(i) >> 32 * 1_000_000 >> 32
-				r.Access(keyOf(name, key), name, 0)
+				names.access(r, i, scramble(i)>>32*1_000_000>>32)
 			}
 		})
 	}
@@ -101,6 +124,7 @@ func BenchmarkReport(b *testing.B) {
 						key += uint64(i) << 32
 					}
 					t.Recorder(i).Access(keyOf(name, key), name, 0)
+					t.Recorder(i).Flush()
 				}
 			}
 			clock := int64(time.Second)
@@ -135,6 +159,7 @@ func BenchmarkRotate(b *testing.B) {
 				b.StopTimer()
 				for i := range uint64(t.options.counters()) {
 					r.Access(keyOf(name, i), name, 0)
+					r.Flush()
 				}
 				clock += int64(time.Second)
 				b.StartTimer()

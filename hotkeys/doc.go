@@ -20,9 +20,10 @@
 // recorders have is put together when the first report of a window asks for it.
 //
 // Methods of a Tracker may be called only while no goroutine is in
-// [Recorder.Access]. A server does so under whatever stops its goroutines
-// between two commands; one with a mutex around every command has nothing to
-// do. Nothing here takes a lock.
+// [Recorder.Access] or [Recorder.Flush], and while what waits for a flush is
+// the caller's own: they count it first. A server does so under whatever stops
+// its goroutines between two batches of commands; one with a mutex around every
+// command flushes before it lets go. Nothing here takes a lock.
 //
 // # What is counted
 //
@@ -70,7 +71,7 @@
 // Each recorder counts twice, in the live and in the frozen window. Memory grows
 // as keys arrive, is reused window after window, and is given back when a window
 // passes without traffic. With the 1,024 counters of the default and names of 16
-// bytes that is 320 KiB a recorder at most. All names together take, in each of
+// bytes that is 208 KiB a recorder at most. All names together take, in each of
 // both windows, at most 1 KiB a counter and, for names above 1 KiB, 32 MiB. The
 // merged report takes 32 bytes a key until tracking is turned off.
 // [Tracker.MemoryBytes] has the sum. While tracking is off nothing is held, and

@@ -56,6 +56,7 @@ func (s *server) serve(conn redcon.Conn, cmd redcon.Command) {
 func (s *server) access(key []byte) {
 	if r := s.keys.Recorder(0); r != nil {
 		r.Access(maphash.Bytes(s.seed, key), key, 0)
+		r.Flush() // redcon will use the bytes of key again
 	}
 }
 

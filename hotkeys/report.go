@@ -83,13 +83,13 @@ func (t *Tracker) Report() Report {
 	}
 	nameBytes := 0
 	for i := range top {
-		nameBytes += len(top[i].key.name)
+		nameBytes += len(top[i].key.name())
 	}
 	names := make([]byte, 0, nameBytes)
 	for i, c := range top {
 		begin := len(names)
-		names = append(names, c.key.name...)
-		r.Entries[i] = Entry{Key: names[begin:len(names):len(names)], DB: c.key.db, Count: c.count, Error: c.err}
+		names = append(names, c.key.name()...)
+		r.Entries[i] = Entry{Key: names[begin:len(names):len(names)], DB: int(c.key.db), Count: c.count, Error: c.err}
 	}
 	return r
 }
@@ -237,7 +237,7 @@ func nthLargest(all []candidate, n int) (count uint64, equal int) {
 
 // compareKeys orders keys by name, then database.
 func compareKeys(a, b *counter) int {
-	if c := bytes.Compare(a.name, b.name); c != 0 {
+	if c := bytes.Compare(a.name(), b.name()); c != 0 {
 		return c
 	}
 	return cmp.Compare(a.db, b.db)

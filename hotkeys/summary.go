@@ -57,11 +57,11 @@ import (
 //
 // A counter is 64 bytes, one cache line, and 8 more in order and position; a
 // bucket is 24, one a counter at worst; index slots are 8 bytes, four to eight a
-// counter; a name buffer has the length of its longest name, rounded up to what
-// the allocator hands out, and 32 bytes at least. With names of 16 bytes that
-// makes 160 bytes a counter where the number of counters is at or just below a
-// power of two: 1,024 counters 160 KiB, 8,000 counters 1.2 MiB. With names of
-// 512 bytes: 640 KiB and 4.9 MiB. Everything grows by doubling as keys arrive,
+// counter; a name of up to 30 bytes is in its counter, a longer one in a buffer
+// of the length of the longest so far, rounded up to what the allocator hands
+// out, and 24 bytes. With names of 16 bytes that makes 104 bytes a counter where
+// the number of counters is at or just below a power of two: 1,024 counters 104
+// KiB, 8,000 counters 0.8 MiB. With names of 512 bytes: 640 KiB and 4.9 MiB. Everything grows by doubling as keys arrive,
 // and is kept when the summary starts over.
 //
 // # Measured
@@ -91,9 +91,10 @@ import (
 //
 // # Departures from the paper
 //
-//   - A counter owns the buffer of its name, and a newcomer is copied into the
-//     buffer of whom it displaces. An allocation of 512 bytes would cost more
-//     than the whole access.
+//   - A counter owns the bytes of its name, and a newcomer is copied over whom it
+//     displaces. An allocation of 512 bytes would cost more than the whole access.
+//     Short names lie in the counter itself, which spares a cache line.
+//   - Accesses come in batches, and what they will need is fetched first (touch).
 //   - A slot of the index holds 32 bits of the hash beside the reference. A
 //     miss, and the closing of a gap after a deletion, then stay inside the
 //     index. References alone would be half the size, but each step of a probe
@@ -124,14 +125,51 @@ type summary struct {
 	nameBytes int64  // size of all name buffers
 }
 
-// counter is a key and what is known of it. Its count stands in its bucket.
+// counter is a key and what is known of it. Its count stands in its bucket. It
+// fills a cache line, and a short name is in it.
 type counter struct {
-	hash   uint64 // hashOf the name and database
-	err    uint64 // part of the count that may belong to displaced keys
-	name   []byte // reused by whatever key comes next
-	db     int
+	hash   uint64  // hashOf the name and database
+	err    uint64  // part of the count that may belong to displaced keys
+	long   *[]byte // buffer for names that are not short, reused; nil before the first
 	bucket int32
-	_      [12]byte // fills the cache line
+	db     int32
+	length int16 // of a short name; isLong: the name is in long
+	short  [shortMax]byte
+}
+
+const (
+	shortMax = 30
+	isLong   = -1
+)
+
+// name returns the name of the counter's key. It is overwritten when another
+// key takes the counter.
+func (k *counter) name() []byte {
+	if k.length == isLong {
+		return *k.long
+	}
+	return k.short[:k.length]
+}
+
+// setName copies a name and returns by how much the buffer grew, in bytes.
+func (k *counter) setName(name []byte) (grown int64) {
+	if len(name) <= shortMax {
+		k.length = int16(len(name))
+		copy(k.short[:], name)
+		return 0
+	}
+	k.length = isLong
+	if k.long == nil {
+		k.long = new([]byte)
+		grown = int64(unsafe.Sizeof(*k.long))
+	}
+	if cap(*k.long) < len(name) {
+		grown -= int64(cap(*k.long))
+		*k.long = slices.Grow([]byte(nil), len(name))
+		grown += int64(cap(*k.long))
+	}
+	*k.long = append((*k.long)[:0], name...)
+	return grown
 }
 
 // bucket is the range of order whose counters have one count. It ends where
@@ -153,8 +191,7 @@ const (
 	none = -1 // no counter
 	root = 0  // the bucket of no counter: its count is 0 and it begins at used
 
-	countersMin  = 32 // counters made at first
-	nameBytesMin = 32 // smallest name buffer
+	countersMin = 32 // counters made at first
 
 	counterBytes = int64(unsafe.Sizeof(counter{})) + 2*int64(unsafe.Sizeof(int32(0)))
 	bucketBytes  = int64(unsafe.Sizeof(bucket{}))
@@ -203,6 +240,32 @@ func (s *summary) add(hash uint64, name []byte, db int) {
 	s.increment(c)
 }
 
+// touch reads what add will need for a batch of accesses: their home slots, the
+// counters they will displace if none of them has one, and the home slots of
+// those. The reads do not depend on each other, so the processor has many of
+// them under way at once, where add would wait for one after the other. What it
+// returns means nothing.
+func (s *summary) touch(batch []access) (sum uint64) {
+	if len(s.slots) == 0 {
+		return 0
+	}
+	for i := range batch {
+		sum += uint64(s.slots[uint32(batch[i].hash>>32)>>s.slotsShift].tag)
+	}
+	if s.used < s.capacity {
+		return sum
+	}
+	begin := int(s.buckets[s.buckets[root].hotter].begin)
+	victims := s.order[begin:min(begin+len(batch), s.used)]
+	for _, c := range victims {
+		sum += s.counters[c].hash
+	}
+	for _, c := range victims {
+		sum += uint64(s.slots[uint32(s.counters[c].hash>>32)>>s.slotsShift].tag)
+	}
+	return sum
+}
+
 // find returns the counter of a key, or none and the slot where the index
 // would have it (-1 while there is no index).
 func (s *summary) find(hash uint64, name []byte, db int) (at int, c int32) {
@@ -220,7 +283,7 @@ func (s *summary) find(hash uint64, name []byte, db int) (at int, c int32) {
 			continue
 		}
 		k := &s.counters[sl.ref-1]
-		if k.hash == hash && k.db == db && bytes.Equal(k.name, name) {
+		if k.hash == hash && k.db == int32(db) && bytes.Equal(k.name(), name) {
 			return at, sl.ref - 1
 		}
 	}
@@ -271,14 +334,8 @@ func (s *summary) displace(at int, hash uint64, name []byte, db int) int32 {
 // occupy writes a key into a counter and the counter into the index.
 func (s *summary) occupy(c int32, at int, hash uint64, name []byte, db int, err uint64) {
 	k := &s.counters[c]
-	k.hash, k.db, k.err = hash, db, err
-	if cap(k.name) < len(name) {
-		s.nameBytes -= int64(cap(k.name))
-		k.name = slices.Grow([]byte(nil), max(len(name), nameBytesMin))
-		s.nameBytes += int64(cap(k.name))
-	}
-	k.name = k.name[:len(name)]
-	copy(k.name, name)
+	k.hash, k.db, k.err = hash, int32(db), err
+	s.nameBytes += k.setName(name)
 	s.slots[at] = slot{tag: uint32(hash >> 32), ref: c + 1}
 }
 
@@ -397,7 +454,7 @@ func (s *summary) removeDB(db int) {
 		begin, colder := kept, s.buckets[b].colder
 		for at := s.buckets[b].begin; at < s.buckets[colder].begin; at++ {
 			c := s.order[at]
-			if s.counters[c].db == db {
+			if s.counters[c].db == int32(db) {
 				s.unindex(s.counters[c].hash, c)
 				continue
 			}

@@ -112,6 +112,7 @@ func (t *Tracker) Configure(o Options) error {
 	case o.TopK == 0:
 		t.frozen = frozen{}
 		for _, r := range t.recorders {
+			r.discard()
 			r.skip, r.live = skipAll, nil
 		}
 		return nil
@@ -133,6 +134,7 @@ func (t *Tracker) Configure(o Options) error {
 func (t *Tracker) restart(now int64) {
 	t.begin = now
 	for _, r := range t.recorders {
+		r.discard()
 		r.live.reset(t.options.counters())
 		r.skip = r.sampler.gap()
 	}
@@ -157,6 +159,7 @@ func (t *Tracker) Rotate() {
 		return
 	}
 	t.begin = now
+	t.flush()
 	t.frozen.forgetMerged()
 	t.frozen.duration = elapsed
 	t.frozen.percentage = t.options.Percentage
@@ -165,6 +168,13 @@ func (t *Tracker) Rotate() {
 		// The tallies change places, and nothing is allocated.
 		r.live, t.frozen.tallies[i] = t.frozen.tallies[i], r.live
 		r.live.reset(t.options.counters())
+	}
+}
+
+// flush counts the accesses that wait in the recorders' batches.
+func (t *Tracker) flush() {
+	for _, r := range t.recorders {
+		r.Flush()
 	}
 }
 
@@ -192,6 +202,7 @@ func (t *Tracker) FlushDB(db int) {
 	if t.options.TopK == 0 {
 		return
 	}
+	t.flush()
 	t.frozen.removeDB(db)
 	for _, r := range t.recorders {
 		r.live.removeDB(db)

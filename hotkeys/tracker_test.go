@@ -511,6 +511,7 @@ func TestMemory(t *testing.T) {
 	for range 2 {
 		for i := range uint64(1000) {
 			f.Recorder(1).Access(keyOf(name, i), name, 0)
+			f.Recorder(1).Flush()
 		}
 		f.pass(length)
 	}
@@ -552,6 +553,7 @@ func TestRotationDoesNotAllocate(t *testing.T) {
 		for i, name := range names {
 			buf = append(buf[:0], name...)
 			f.Recorder(i%2).Access(hashName(name), buf, 0)
+			f.Recorder(i % 2).Flush()
 		}
 		f.pass(length)
 	}
@@ -627,8 +629,8 @@ func checkReport(t *rapid.T, tr *Tracker, m *model, counters int) {
 	}
 	if !slices.IsSortedFunc(r.Entries, func(a, b Entry) int {
 		return compareHeat(
-			candidate{count: a.Count, err: a.Error, key: &counter{name: a.Key, db: a.DB}},
-			candidate{count: b.Count, err: b.Error, key: &counter{name: b.Key, db: b.DB}})
+			candidate{count: a.Count, err: a.Error, key: named(a.Key, a.DB)},
+			candidate{count: b.Count, err: b.Error, key: named(b.Key, b.DB)})
 	}) {
 		t.Fatalf("entries out of order: %+v", r.Entries)
 	}
@@ -654,7 +656,7 @@ func TestMergeOfOneIsExact(t *testing.T) {
 		tr.Rotate()
 		want := make(map[key][2]uint64)
 		for k, count := range s.all() {
-			want[key{string(k.name), k.db}] = [2]uint64{count, k.err}
+			want[key{string(k.name()), int(k.db)}] = [2]uint64{count, k.err}
 		}
 		r := tr.Report()
 		for _, e := range r.Entries {
@@ -674,7 +676,7 @@ func TestSelection(t *testing.T) {
 		all := make([]candidate, rapid.IntRange(0, 100).Draw(t, "candidates"))
 		for i := range all {
 			count := uint64(rapid.IntRange(1, 10).Draw(t, "count"))
-			all[i] = candidate{count: count, err: count / 2, key: &counter{name: fmt.Append(nil, i)}}
+			all[i] = candidate{count: count, err: count / 2, key: named(fmt.Append(nil, i), 0)}
 		}
 		n := rapid.IntRange(1, 110).Draw(t, "n")
 		sorted := slices.SortedFunc(slices.Values(all), compareHeat)
@@ -706,14 +708,15 @@ func TestConcurrentRecorders(t *testing.T) {
 		var group sync.WaitGroup
 		for i := range recorders {
 			group.Go(func() {
-				name := make([]byte, 8)
 				for n := range uint64(accesses) {
+					name := make([]byte, 8) // it must stay until Flush
 					key := scramble(n+uint64(i)<<32) % 500
 					if n%4 == 0 {
 						key = n / 4 % 4 // 1/16 of all accesses each
 					}
 					f.Recorder(i).Access(keyOf(name, key), name, 0)
 				}
+				f.Recorder(i).Flush()
 			})
 		}
 		group.Wait()
@@ -740,6 +743,7 @@ func TestUniformTrafficIsNoise(t *testing.T) {
 	name := make([]byte, 8)
 	for i := range uint64(2000) {
 		f.Recorder(0).Access(keyOf(name, i), name, 0)
+		f.Recorder(0).Flush()
 	}
 	f.pass(length)
 	r := f.Report()

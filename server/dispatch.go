@@ -119,6 +119,7 @@ func (c *client) withGate(fn func()) {
 		c.view.Exclusive()
 		defer c.view.Unlock()
 		fn()
+		c.slot.countAccesses()
 	})
 }
 

@@ -27,6 +27,29 @@ type slot struct {
 	_ [64]byte // keeps the next slot's mutex off this slot's cache lines
 }
 
+// countAccesses counts the hot key accesses of the commands run so far, whose names lie in the input. It comes
+// before the slot is let go: who rotates the windows then finds nothing waiting.
+func (sl *slot) countAccesses() {
+	if sl.rec != nil {
+		sl.rec.Flush()
+	}
+}
+
+// keptArgs is the most arguments a slot keeps room for between batches: 24 bytes each.
+const keptArgs = 64
+
+// forgetArgs lets go of what the arguments of the latest commands alias, which may be the buffer of a frame of
+// hundreds of megabytes whose client has given it up, and of the room that a command with very many took.
+func (sl *slot) forgetArgs() {
+	if cap(sl.args) > keptArgs {
+		sl.args = nil
+	}
+	clear(sl.args[:cap(sl.args)])
+	if cap(sl.keys) > keptArgs {
+		sl.keys = nil // cleared after each command
+	}
+}
+
 // clock gives each command its time at the cost of one monotonic reading per command: the end of one command
 // is the start of the next in a batch.
 type clock struct {
@@ -65,6 +88,7 @@ type gate struct {
 // what it read from shared state before.
 func (g *gate) exclusive(own *slot, fn func()) {
 	if own != nil {
+		own.countAccesses()
 		own.mu.Unlock()
 		defer own.mu.Lock()
 	}

@@ -57,7 +57,10 @@ func (c *client) Feed(in, out []byte) (used, need int, reply []byte, v transport
 	}
 	c.slot.clock.start()
 	c.buf = out
+	c.limitOutput()
 	used, need, v = c.runBatch(in)
+	c.slot.forgetArgs()
+	c.slot.countAccesses()
 	c.queryBytes = len(in) - used
 	c.activeNs = c.slot.clock.unixUs() * 1e3
 	if v == transport.More && c.overQueryLimit(len(in)-used+need) {
@@ -103,18 +106,18 @@ func (c *client) runBatch(in []byte) (used, need int, v transport.Verdict) {
 		if c.verdict != transport.More && len(args) > 0 {
 			return used, 0, c.verdict
 		}
-		if len(c.buf) >= transport.HighWater {
+		if len(c.buf) >= transport.HighWater || c.over {
 			return used, 0, transport.Flush
 		}
 	}
 }
 
-// overQueryLimit tells whether waiting input, with what is known to follow it, and the commands queued in MULTI are
-// beyond client-query-buffer-limit. A frame that will be too large is not waited for.
+// overQueryLimit tells whether waiting input, with what is known to follow it and what is known about its arguments, and
+// the commands queued in MULTI are beyond client-query-buffer-limit. A frame that will be too large is not waited for.
 func (c *client) overQueryLimit(inputBytes int) bool {
-	total := int64(inputBytes)
+	total := int64(inputBytes) + c.parser.heldBytes()
 	if c.multi != nil {
-		total += int64(c.multi.argBytes)
+		total += int64(c.multi.heldBytes)
 	}
 	limit := c.s.params.queryBufferLimit.Get()
 	if total <= limit {
