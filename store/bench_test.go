@@ -1,9 +1,14 @@
 package store
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"runtime"
+	"runtime/debug"
 	"testing"
+	"time"
 )
 
 // loaded returns a store with n keys of 16 bytes and values of 64, and the keys.
@@ -114,4 +119,86 @@ func BenchmarkSetDel(b *testing.B) {
 		v.Remove(key)
 		v.Unlock()
 	}
+}
+
+// BenchmarkMemory reports what a key costs in resident memory of the process: after a load of 16-byte names and 64-byte
+// values, after a burst of overwrites with other sizes, after those are back at 64 bytes, and when nine keys of ten are
+// gone; and how long a full collection takes. Run it with -benchtime 1x.
+func BenchmarkMemory(b *testing.B) {
+	for _, n := range []int{2_000_000, 5_000_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for range b.N {
+				measureMemory(b, n)
+			}
+		})
+	}
+}
+
+func measureMemory(b *testing.B, n int) {
+	debug.FreeOSMemory()
+	base := residentBytes(b)
+	report := func(what string) {
+		b.ReportMetric(float64(residentBytes(b)-base)/float64(n), what)
+	}
+	s := New(Options{Databases: 16})
+	v := s.NewView()
+	v.Bind(0, testNow, nil)
+	val := make([]byte, 256)
+	var buf [16]byte
+	key := func(i int) []byte { return fmt.Appendf(buf[:0], "key:%012d", i) }
+	set := func(i, size int) {
+		k := key(i)
+		v.LockKey(k, true)
+		v.Set(k, val[:size], SetOptions{})
+		v.Unlock()
+	}
+	for i := range n {
+		set(i, 64)
+	}
+	report("loaded-B/key")
+	random := rand.New(rand.NewPCG(1, 2))
+	for range n {
+		set(random.IntN(n), random.IntN(128))
+	}
+	report("overwritten-B/key")
+	for i := range n {
+		set(i, 200)
+	}
+	for i := range n {
+		set(i, 64)
+	}
+	report("shrunk-B/key")
+	start := time.Now()
+	runtime.GC()
+	b.ReportMetric(float64(time.Since(start).Microseconds())/1000, "GC-ms")
+	for i := range n {
+		if k := key(i); i%10 != 0 {
+			v.LockKey(k, true)
+			v.Remove(k)
+			v.Unlock()
+		}
+	}
+	report("tenth-B/key")
+	start = time.Now()
+	v.Exclusive()
+	v.FlushAll()
+	v.Unlock()
+	b.ReportMetric(float64(time.Since(start).Microseconds())/1000, "flush-ms")
+	s.Close()
+	debug.FreeOSMemory()
+	report("flushed-B/key")
+}
+
+// residentBytes returns the resident set of the process.
+func residentBytes(b *testing.B) int64 {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		b.Skip("no /proc to read resident memory from")
+	}
+	var kb int64
+	_, rest, _ := bytes.Cut(status, []byte("VmRSS:"))
+	if _, err := fmt.Sscan(string(rest), &kb); err != nil {
+		b.Fatal(err)
+	}
+	return kb << 10
 }

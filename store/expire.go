@@ -65,6 +65,7 @@ func (v *View) setDeadline(key []byte, e Entry, deadline int64) {
 // ExpireCycle removes keys whose time is over: it looks into at most segmentsMax segments and reports how many keys it
 // removed and whether there may be more. It takes locks itself, never for longer than one segment takes.
 func (v *View) ExpireCycle(segmentsMax int) (removed int64, more bool) {
+	v.checkUnlocked()
 	before := v.stats.Expired
 	db := v.db
 	defer func() { v.db = db }()

@@ -15,6 +15,7 @@ const CursorEnd = 1 << (64 - cursorShift)
 // to fn at least once. It locks the shards it visits itself: the view must hold no locks, or the whole store. Bytes are
 // valid inside fn only, and fn must not use the view.
 func (v *View) ScanBucket(cursor uint64, fn func(key []byte, e Entry)) (next uint64) {
+	v.checkUnlocked()
 	if cursor >= CursorEnd {
 		return 0
 	}
@@ -69,6 +70,7 @@ const randomTries = 16
 // nearly equally likely: shards are weighted by their number of keys, segments by the range of positions they cover. It
 // locks as ScanBucket does.
 func (v *View) RandomKey(random *rand.Rand, buf []byte) (key []byte, ok bool) {
+	v.checkUnlocked()
 	total, _ := v.store.Keys(v.db)
 	if total == 0 {
 		return nil, false

@@ -139,16 +139,17 @@ func (v *View) shrink(t *table, pos uint64) {
 	}
 }
 
-// wasteful reports whether too little of the arena is live, or too little of the buckets filled. Small arenas are
-// left alone for longer: they are rebuilt often enough as it is, and are few.
+// wasteful reports whether compaction would free a fifth of the arena, or half of a small one: those are copied often
+// enough as it is, and are few. A compacted arena is far from that again.
 func (g *segment) wasteful() bool {
 	if g.bucketBits > 0 && g.count < 2<<g.bucketBits {
 		return true
 	}
+	size := withSlack(g.live())
 	if g.size < 4*pages.Size {
-		return g.size > arenaMin && g.live() < g.size/4
+		return g.size > arenaMin && size <= g.size/2
 	}
-	return g.live() < g.size/8*5
+	return size <= g.size/5*4
 }
 
 // mergeMax is the number of entries up to which two segments become one: well below what would be split again.

@@ -88,6 +88,7 @@ func (v *View) ResetStats() { v.stats = Stats{} }
 
 // LockKey locks the shard of one key. The view must not hold locks.
 func (v *View) LockKey(key []byte, write bool) {
+	v.checkUnlocked()
 	pos := v.store.position(key)
 	v.keys = append(v.keys[:0], lockedKey{unsafe.SliceData(key), len(key), pos})
 	v.keyAt, v.single, v.writable = 0, true, write
@@ -101,6 +102,7 @@ func (v *View) LockKey(key []byte, write bool) {
 
 // LockKeys locks the shards of all keys, in ascending order. Keys may repeat. The view must not hold locks.
 func (v *View) LockKeys(keys [][]byte, write bool) {
+	v.checkUnlocked()
 	v.keys, v.keyAt, v.writable = v.keys[:0], 0, write
 	for _, key := range keys {
 		pos := v.store.position(key)
@@ -199,5 +201,13 @@ func (v *View) holds(pos uint64, write bool) bool {
 func (v *View) check(pos uint64, write bool) {
 	if invariants && !v.holds(pos, write) {
 		panic("store: key used without its lock")
+	}
+}
+
+// checkUnlocked panics if the view holds locks of shards though it is about to take others. It, too, is compiled in with
+// the race detector only.
+func (v *View) checkUnlocked() {
+	if invariants && (v.single || v.locked != [4]uint64{}) {
+		panic("store: takes locks while it holds some")
 	}
 }

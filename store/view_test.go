@@ -306,3 +306,77 @@ func TestUnlockAfterPanic(t *testing.T) {
 		v.Unlock()
 	}
 }
+
+// Each of 200 keys is drawn 100 times on average. That any count lies outside of 40 … 170, six standard deviations and
+// more, has a probability below one in a million.
+func TestRandomKeyIsUniform(t *testing.T) {
+	const keys, draws = 200, 20_000
+	v := alone(t)
+	for i := range keys {
+		v.mustSet(strconv.Itoa(i), "")
+	}
+	random := rand.New(rand.NewPCG(rand.Uint64(), 0))
+	counts := map[string]int{}
+	var buf [8]byte
+	for range draws {
+		key, ok := v.RandomKey(random, buf[:0])
+		if !ok {
+			t.Fatal("no key")
+		}
+		counts[string(key)]++
+	}
+	for key, n := range counts {
+		if n < 40 || n > 170 {
+			t.Errorf("%s was drawn %d times, want about %d", key, n, draws/keys)
+		}
+	}
+	if len(counts) != keys {
+		t.Errorf("%d keys of %d were drawn", len(counts), keys)
+	}
+}
+
+func TestRandomKeyFindsTheLiveOne(t *testing.T) {
+	v := alone(t)
+	for i := range 1000 {
+		v.Set([]byte(strconv.Itoa(i)), nil, SetOptions{ExpireAtMs: testNow + 5})
+	}
+	v.later(6)
+	random := rand.New(rand.NewPCG(1, 2))
+	if key, ok := v.RandomKey(random, nil); ok {
+		t.Errorf("%q is drawn though all keys have expired", key)
+	}
+	v.mustSet("live", "")
+	for range 10 {
+		if key, ok := v.RandomKey(random, nil); !ok || string(key) != "live" {
+			t.Errorf("drew %q, %v", key, ok)
+		}
+	}
+}
+
+func TestLocksAreTakenOnce(t *testing.T) {
+	if !invariants {
+		t.Skip("compiled without invariants")
+	}
+	s := New(Options{Databases: 1})
+	defer s.Close()
+	v := s.NewView()
+	k := []byte("k")
+	for name, fn := range map[string]func(){
+		"LockKey":     func() { v.LockKey(k, false) },
+		"LockKeys":    func() { v.LockKeys([][]byte{k}, false) },
+		"ScanBucket":  func() { v.ScanBucket(0, nil) },
+		"Unwatch":     func() { v.Unwatch(&Watcher{}) },
+		"ExpireCycle": func() { v.ExpireCycle(1) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s took locks though the view held some", name)
+				}
+				v.Unlock()
+			}()
+			v.LockKey(k, true)
+			fn()
+		}()
+	}
+}

@@ -51,6 +51,7 @@ func (v *View) Watch(w *Watcher, key []byte) {
 
 // Unwatch forgets all keys and the mark. The view must hold no locks, or the whole store.
 func (v *View) Unwatch(w *Watcher) {
+	v.checkUnlocked()
 	for _, k := range w.keys {
 		sh := v.shard(v.store.position([]byte(k.name)))
 		if !v.exclusive {
