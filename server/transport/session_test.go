@@ -29,6 +29,9 @@ func TestMain(m *testing.M) {
 // patience is how long a test waits for what must come.
 const patience = time.Minute
 
+// stuckBytes is more than the kernel takes for a client that does not read.
+const stuckBytes = 12 << 20
+
 // lineSession speaks a protocol of lines, whose commands try what a session can ask of a transport.
 type lineSession struct {
 	c      Conn
@@ -249,6 +252,19 @@ func (c *client) expect(text string) {
 	got := make([]byte, len(text))
 	if n, err := c.read(got); err != nil || string(got) != text {
 		c.t.Fatalf("got %.100q, %v; want %.100q", got[:n], err, text)
+	}
+}
+
+// expectX checks that the next n bytes are all x.
+func (c *client) expectX(n int) {
+	c.t.Helper()
+	part := make([]byte, 1<<16)
+	for n > 0 {
+		m, err := c.r.Read(part[:min(n, len(part))])
+		if bytes.Count(part[:m], []byte("x")) != m || err != nil && m < n {
+			c.t.Fatalf("%v, with %d bytes missing, or others among them", err, n)
+		}
+		n -= m
 	}
 }
 

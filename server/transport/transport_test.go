@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -129,9 +130,9 @@ func TestBackpressure(t *testing.T) {
 func TestKeptInputAfterBackpressure(t *testing.T) {
 	each(t, func(t *testing.T, h *harness) {
 		c, s := h.dial()
-		go c.send("%secho end\n", strings.Repeat("big 1000000\n", 40))
+		go c.send("%secho end\n", strings.Repeat("big 1000000\n", 12))
 		eventually(t, "output pending", func() bool { return s.c.OutputBytes() > 0 })
-		c.expect(strings.Repeat("x", 40*1000000))
+		c.expectX(12 * 1000000)
 		c.expect("end\n")
 	})
 }
@@ -141,7 +142,9 @@ func TestHalfClose(t *testing.T) {
 		c, s := h.dial()
 		c.send("echo a\nbig 3000000\necho b\nbulk 10\nxxx")
 		c.halfClose()
-		c.expect("a\n" + strings.Repeat("x", 3000000) + "b\n")
+		c.expect("a\n")
+		c.expectX(3000000)
+		c.expect("b\n")
 		c.expectEnd()
 		s.expectClosed(t)
 	})
@@ -168,7 +171,7 @@ func (c *client) reset() {
 func TestPeerLeavesWhileOutputIsStuck(t *testing.T) {
 	each(t, func(t *testing.T, h *harness) {
 		c, s := h.dial()
-		c.send("%s", strings.Repeat("big 1000000\n", 100))
+		c.send("%s", strings.Repeat("big 1000000\n", 50))
 		eventually(t, "output pending", func() bool { return s.c.OutputBytes() > 0 })
 		c.reset()
 		s.expectClosed(t)
@@ -286,14 +289,14 @@ func TestPostToStuckClient(t *testing.T) {
 		h.posts.Store(true)
 		c, s := h.dial()
 		b := bytes.Repeat([]byte("x"), 1<<20)
-		for range 32 {
+		for range stuckBytes / len(b) {
 			s.c.Post(b)
 		}
 		eventually(t, "output pending", func() bool { return s.c.OutputBytes() > 1<<20 })
 		other, _ := h.dial()
 		other.send("echo a\n")
 		other.expect("a\n")
-		c.expect(strings.Repeat("x", 32<<20))
+		c.expectX(stuckBytes)
 		s.c.Post(b)
 		s.c.Post(b)
 		s.c.Close(false)
@@ -311,9 +314,9 @@ func TestCloseDrains(t *testing.T) {
 	each(t, func(t *testing.T, h *harness) {
 		h.posts.Store(true)
 		c, s := h.dial()
-		s.c.Post(bytes.Repeat([]byte("x"), 32<<20))
+		s.c.Post(bytes.Repeat([]byte("x"), stuckBytes))
 		s.c.Close(true)
-		c.expect(strings.Repeat("x", 32<<20))
+		c.expectX(stuckBytes)
 		c.expectEnd()
 		s.expectClosed(t)
 	})
@@ -332,7 +335,8 @@ func TestCloseVerdict(t *testing.T) {
 				}
 			}
 		}()
-		c.expect(strings.Repeat("x", 8000000) + "bye\n")
+		c.expectX(8000000)
+		c.expect("bye\n")
 		c.expectEnd()
 		s.expectClosed(t)
 	})
@@ -351,7 +355,7 @@ func TestCloseAtOnce(t *testing.T) {
 		s.expectClosed(t)
 
 		c, s = h.dial()
-		c.send("%s", strings.Repeat("big 1000000\n", 100))
+		c.send("%s", strings.Repeat("big 1000000\n", 50))
 		eventually(t, "output pending", func() bool { return s.c.OutputBytes() > 0 })
 		s.c.Close(true)
 		s.c.Close(false)
@@ -537,12 +541,12 @@ func TestShutdownWritesWhatIsPending(t *testing.T) {
 		parked.send("park\n")
 		receive(t, "park", h.parked)
 		slow, slowSession := h.dial()
-		slowSession.c.Post(bytes.Repeat([]byte("x"), 32<<20))
+		slowSession.c.Post(bytes.Repeat([]byte("x"), stuckBytes))
 		done := make(chan error)
 		go func() { done <- h.tr.Shutdown(context.Background()) }()
 		idle.expectEnd()
 		parked.expectEnd()
-		slow.expect(strings.Repeat("x", 32<<20))
+		slow.expectX(stuckBytes)
 		slow.expectEnd()
 		if err := receive(t, "end of Shutdown", done); err != nil {
 			t.Error(err)
@@ -562,7 +566,7 @@ func TestShutdownWithinTime(t *testing.T) {
 	each(t, func(t *testing.T, h *harness) {
 		h.posts.Store(true)
 		_, s := h.dial()
-		s.c.Post(bytes.Repeat([]byte("x"), 32<<20))
+		s.c.Post(bytes.Repeat([]byte("x"), stuckBytes))
 		eventually(t, "output pending", func() bool { return s.c.OutputBytes() > 0 })
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan error)
@@ -679,5 +683,23 @@ func TestTLSWithoutConfiguration(t *testing.T) {
 func TestNewNeedsAccept(t *testing.T) {
 	if _, err := New(Options{}); err == nil {
 		t.Error("no error")
+	}
+}
+
+func TestGrow(t *testing.T) {
+	for _, c := range []struct{ length, capacity, room, need, want int }{
+		{10, 20, 10, 0, 20},
+		{20, 20, 1, 0, 40},
+		{20, 20, 1, 5, 25},
+		{20, 20, 9, 5, 29},
+		{20, 20, 1, 100, 40},
+		{20, 20, 1, math.MaxInt, 40},
+		{0, 0, 7, 0, 7},
+	} {
+		buf := append(make([]byte, 0, c.capacity), bytes.Repeat([]byte("x"), c.length)...)
+		got := grow(buf, c.room, c.need)
+		if cap(got) != c.want || !bytes.Equal(got, buf) {
+			t.Errorf("%+v: capacity %d", c, cap(got))
+		}
 	}
 }
