@@ -145,7 +145,7 @@ func TestBadConfigStopsTheStart(t *testing.T) {
 		{"timeout\n", 1, []string{"timeout"}},
 		{"timeout 1 2\n", 1, []string{"timeout"}},
 		{"timeout -1\n", 1, []string{"timeout", "-1"}},
-		{"timeout \"1\n", 1, []string{`timeout "1`}},
+		{"timeout \"1\n", 1, []string{"timeout", "quotes"}},
 		{"port 65536\n", 1, []string{"port", "65536", "65535"}},
 		{"loglevel loud\n", 1, []string{"loglevel", "loud", "notice"}},
 		{"protected-mode maybe\n", 1, []string{"protected-mode", "maybe", "yes"}},

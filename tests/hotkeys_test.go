@@ -352,6 +352,23 @@ func TestHotKeysWindows(t *testing.T) {
 			t.Errorf("a window of 3 s was %d ms long", r.durationMs)
 		}
 	})
+	for _, question := range [][]string{{"HOTKEYS", "GET"}, {"INFO", "hotkeys"}} {
+		t.Run(strings.Join(question, " ")+" rotates before it answers", func(t *testing.T) {
+			// The sleep keeps the periodic task out, and the question is asked before
+			// that task has its turn.
+			s.park()
+			s.c.ok("HOTKEYS", "RESET")
+			s.c.ok("CONFIG", "SET", "hotkeys-window-seconds", "1")
+			replies := s.c.pipeline([][]string{{"GET", "a"}, {"DEBUG", "SLEEP", "1.2"}, question})
+			got := parseReply(replies[2])
+			if question[0] == "HOTKEYS" && len(got.elems) != 1 {
+				t.Errorf("1.2 s after the begin of a window of 1 s: %s", got)
+			}
+			if question[0] == "INFO" && infoNumber(t, got.text, "hotkeys_last_window_samples") != 1 {
+				t.Errorf("1.2 s after the begin of a window of 1 s: %q", got.text)
+			}
+		})
+	}
 	t.Run("only the frozen window is reported", func(t *testing.T) {
 		s.park()
 		s.c.ok("HOTKEYS", "RESET")

@@ -79,6 +79,15 @@ func poll(limit time.Duration, ok func() bool) bool {
 	}
 }
 
+// scaled makes a load a tenth as large where the race detector makes everything
+// slower; what is tested is then order, not size.
+func scaled(n int) int {
+	if raceEnabled {
+		return n / 10
+	}
+	return n
+}
+
 // elapse lets real time go by. It is for tests whose subject is what a server
 // does, or does not do, while nobody talks to it; never for waiting until
 // something is ready.

@@ -203,7 +203,15 @@ func (a *authority) startTLS(t *testing.T, args ...string) (*server, string) {
 	port := freePort(t)
 	s := ownServer(t, append([]string{"--tls-port", port, "--tls-cert-file", a.path("server.pem"), "--tls-key-file", a.path("server.key"),
 		"--tls-ca-cert-file", a.path("ca.pem")}, args...)...)
-	return s, "127.0.0.1:" + port
+	addr := "127.0.0.1:" + port
+	eventually(t, "the TLS port is open", func() bool {
+		nc, err := net.Dial("tcp", addr)
+		if err == nil {
+			nc.Close()
+		}
+		return err == nil
+	})
+	return s, addr
 }
 
 // ping makes a TLS connection and speaks over it.
