@@ -434,13 +434,10 @@ func (c *client) outputBytes() int64 { return int64(len(c.buf) + c.conn.OutputBy
 
 // memoryBytes is what c holds.
 func (c *client) memoryBytes() int64 {
-	n := int64(unsafe.Sizeof(*c)) + int64(cap(c.parser.spans))*int64(unsafe.Sizeof(span{})) +
+	n := int64(unsafe.Sizeof(*c)) + c.parser.heldBytes() +
 		int64(len(c.name)+len(c.libName)+len(c.libVersion)) + c.inputBytes() + c.outputBytes()
 	if c.multi != nil {
-		n += int64(c.multi.argBytes)
-		for _, q := range c.multi.queue {
-			n += int64(unsafe.Sizeof(q)) + int64(cap(q.args))*int64(unsafe.Sizeof(q.args[0]))
-		}
+		n += int64(c.multi.heldBytes)
 	}
 	return n
 }

@@ -13,6 +13,9 @@ import (
 func (c *client) dispatch(args [][]byte) bool {
 	cmd, known := c.findCommand(args)
 	switch {
+	case cmd == nil && isHTTP(args[0]):
+		c.dropHTTP()
+		return true
 	case cmd == nil:
 		c.reject(nil, unknownCommand(args))
 		return true
@@ -44,6 +47,24 @@ func (c *client) dispatch(args [][]byte) bool {
 	}
 	c.run(cmd, args)
 	return true
+}
+
+// isHTTP tells whether a line is the beginning of an HTTP request, or its header that always comes. A web page can make
+// the browser of somebody who may reach this server send one, whose body then holds commands.
+func isHTTP(name []byte) bool {
+	return bytes.EqualFold(name, []byte("POST")) || bytes.EqualFold(name, []byte("Host:"))
+}
+
+// warnEverySec keeps a client that is refused over and over from filling the log.
+const warnEverySec = 60
+
+// dropHTTP closes the connection before anything that follows is run.
+func (c *client) dropHTTP() {
+	c.cmd, c.verdict = nil, transport.Abort
+	if nowSec := c.slot.clock.unixMs() / 1000; nowSec-c.slot.warnedSec >= warnEverySec {
+		c.slot.warnedSec = nowSec
+		c.s.log.Warn("possible attack: a client speaks HTTP to this server, as a web page may make a browser do; closed", "client", c.describe())
+	}
 }
 
 // findCommand is table.find behind a memory of the slot's latest command.

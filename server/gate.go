@@ -24,6 +24,8 @@ type slot struct {
 	lastName []byte   // spelling of the latest command name seen here, as the client wrote it
 	last     *command // its row: a pipeline mostly repeats itself, and this spares the map
 
+	warnedSec int64 // when an attack was last logged, Unix seconds
+
 	_ [64]byte // keeps the next slot's mutex off this slot's cache lines
 }
 

@@ -56,10 +56,14 @@ type memoryUse struct {
 // usedBytes is the memory that the process holds and needs: the store's pages outside the Go heap, and what the
 // Go runtime has taken from the system, without what it keeps for later or has given back. Garbage counts until it
 // is collected, since it is held until then.
-func (s *Server) usedBytes() int64 { return s.store.PageBytes() + goBytes() }
+func (s *Server) usedBytes() int64 {
+	used, _ := goBytes()
+	return s.store.PageBytes() + used
+}
 
-// goBytes reads four counters; runtime.ReadMemStats would stop the world for them.
-func goBytes() int64 {
+// goBytes is what the Go runtime uses and what it holds, which is that and what it keeps for later. It reads four
+// counters; runtime.ReadMemStats would stop the world for them.
+func goBytes() (used, held int64) {
 	samples := []metrics.Sample{
 		{Name: "/memory/classes/total:bytes"},
 		{Name: "/memory/classes/heap/free:bytes"},
@@ -67,11 +71,9 @@ func goBytes() int64 {
 		{Name: "/memory/classes/heap/unused:bytes"},
 	}
 	metrics.Read(samples)
-	n := samples[0].Value.Uint64()
-	for _, spare := range samples[1:] {
-		n -= spare.Value.Uint64()
-	}
-	return int64(n)
+	bytes := func(i int) int64 { return int64(samples[i].Value.Uint64()) }
+	held = bytes(0) - bytes(2)
+	return held - bytes(1) - bytes(3), held
 }
 
 // sampleMemory notes the peak. It returns the memory in use.

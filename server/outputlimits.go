@@ -91,10 +91,19 @@ func (s *Server) applyOutputLimits() error {
 	return nil
 }
 
+// limitOutput makes the writer stop at the hard limit, so that it also bounds a reply while it is made: an MGET or an
+// EXEC may be beyond it by gigabytes. What runs goes on without a reply.
+func (c *client) limitOutput() {
+	c.over, c.bytesMax = false, 0
+	if hard := c.s.params.normalOutput.Load().hardBytes; hard > 0 {
+		c.bytesMax = int(max(hard-int64(c.conn.OutputBytes()), 1))
+	}
+}
+
 // overHardLimit tells whether the replies waiting for c, with those of the batch just run, are beyond the limit.
 func (c *client) overHardLimit() bool {
 	hard := c.s.params.normalOutput.Load().hardBytes
-	return hard > 0 && int64(len(c.buf)+c.conn.OutputBytes()) > hard
+	return c.over || hard > 0 && int64(len(c.buf)+c.conn.OutputBytes()) > hard
 }
 
 // closeSlow closes clients whose waiting replies stayed above the soft limit for too long. It runs under the

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"unsafe"
 )
 
 // Limits of the request protocol. They are Redis's, so that a client that works there works here.
 const (
 	inlineBytesMax     = 64 << 10  // a line without its end: inline requests and headers
 	argsMax            = 1<<31 - 1 // arguments of one command
+	bulkBytesMax       = 1 << 48   // of one argument, whatever proto-max-bulk-len allows: sums of lengths must not overflow
 	unauthArgsMax      = 10        // before authentication
 	unauthBulkBytesMax = 16 << 10  // before authentication
 	keptSpans          = 16        // argument positions a session keeps between commands: 16 bytes each
@@ -84,6 +86,9 @@ func (p *parser) next(in []byte, args [][]byte, lim limits) (_ [][]byte, used, n
 	p.reset()
 	return args, used, 0, nil
 }
+
+// heldBytes is what the parser holds about a half-sent frame. Empty arguments take more of it than they have bytes.
+func (p *parser) heldBytes() int64 { return int64(cap(p.spans)) * int64(unsafe.Sizeof(span{})) }
 
 func (p *parser) reset() {
 	if cap(p.spans) > keptSpans {

@@ -125,14 +125,20 @@ const (
 )
 
 // returnMemory hands memory of dropped buffers and values back to the system. The collector runs by itself only
-// when as much again is allocated, which on a server that fell quiet is never.
+// when as much again is allocated, which on a server that fell quiet is never. What was dropped is known of values and
+// of buffers of connections; for all else, such as a large reply, the queue of a MULTI or the table of an LCS, the Go
+// runtime must hold more, by what its collector leaves lying between two runs, than the latest time that all was
+// returned.
 func (s *Server) returnMemory(now time.Time) {
 	used, released := s.store.UsedBytes(), s.transport.ReleasedBytes()
 	s.dropped += max(s.lastUsed-used, 0) + released - s.lastReleased
 	s.lastUsed, s.lastReleased = used, released
-	if s.dropped < returnBytes || now.Sub(s.returnedAt) < returnEvery {
+	_, held := goBytes()
+	garbage := held > s.kept+s.kept/4*3+returnBytes
+	if s.dropped < returnBytes && !garbage || now.Sub(s.returnedAt) < returnEvery {
 		return
 	}
 	s.dropped, s.returnedAt = 0, now
 	debug.FreeOSMemory()
+	_, s.kept = goBytes()
 }

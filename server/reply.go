@@ -15,10 +15,20 @@ import (
 type writer struct {
 	buf   []byte
 	resp3 bool
+
+	bytesMax int  // what buf may grow to; 0: no limit
+	over     bool // it would have grown further: strings are left out, and the reply must not be sent
 }
 
-// bulk appends a bulk string.
-func (w *writer) bulk(b []byte) { w.buf = redcon.AppendBulk(w.buf, b) }
+// bulk appends a bulk string. Only strings are held against the limit: all else in a reply is of the size of the
+// request, while one short request can ask for the same large string many times.
+func (w *writer) bulk(b []byte) {
+	if w.bytesMax > 0 && len(w.buf)+len(b) > w.bytesMax {
+		w.over = true
+		return
+	}
+	w.buf = redcon.AppendBulk(w.buf, b)
+}
 
 // bulkString is bulk for a Go string.
 func (w *writer) bulkString(s string) { w.buf = redcon.AppendBulkString(w.buf, s) }

@@ -131,7 +131,7 @@ func (c *client) overQueryLimit(inputBytes int) bool {
 // limits for the parser at this moment.
 func (c *client) limits() limits {
 	return limits{
-		bulkBytesMax: int(c.s.params.protoMaxBulkLen.Get()),
+		bulkBytesMax: int(min(c.s.params.protoMaxBulkLen.Get(), bulkBytesMax)),
 		argsMax:      argsMax,
 		unauth:       !c.authed && c.s.passwordSet(),
 	}
@@ -140,7 +140,7 @@ func (c *client) limits() limits {
 // dropReply takes back the reply of a command whose client asked for silence.
 func (c *client) dropReply() {
 	if c.replyOff || c.skipThis {
-		c.buf = c.buf[:c.mark]
+		c.buf, c.over = c.buf[:c.mark], false
 	}
 	c.skipThis, c.skipNext = c.skipNext, false
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"unsafe"
 )
 
 // transactionRows follow the order of Redis's documentation.
@@ -22,6 +23,7 @@ type queuedCommand struct {
 type multiState struct {
 	queue     []queuedCommand
 	argBytes  int  // for CLIENT LIST
+	heldBytes int  // with what is kept about each argument and command, which for short ones is most of it
 	spoiled   bool // a command was refused while queueing: EXEC will abort
 	exclusive bool // a queued command needs the gate, so EXEC does
 	writes    bool // for CLIENT PAUSE WRITE
@@ -32,10 +34,13 @@ type multiState struct {
 func (c *client) queue(cmd *command, args [][]byte) {
 	m := c.multi
 	copied := make([][]byte, len(args))
+	argBytes := 0
 	for i, a := range args {
 		copied[i] = bytes.Clone(a)
-		m.argBytes += len(a)
+		argBytes += len(a)
 	}
+	m.argBytes += argBytes
+	m.heldBytes += argBytes + len(args)*int(unsafe.Sizeof(args[0])) + int(unsafe.Sizeof(queuedCommand{}))
 	m.queue = append(m.queue, queuedCommand{cmd, copied})
 	m.exclusive = m.exclusive || cmd.flags&(exclusive|walksKeyspace) != 0
 	m.writes = m.writes || cmd.flags&(write|mayReplicate) != 0
