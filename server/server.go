@@ -49,6 +49,7 @@ type Server struct {
 	lastUsed     int64     // store.UsedBytes at the latest beat
 	lastReleased int64     // transport.ReleasedBytes at the latest beat
 	dropped      int64     // bytes since returnedAt
+	kept         int64     // bytes that the Go runtime held at returnedAt, afterwards
 	returnedAt   time.Time // of the latest debug.FreeOSMemory
 
 	started time.Time
@@ -150,15 +151,18 @@ func (s *Server) listen() error {
 }
 
 // Shutdown stops accepting, lets the commands in flight finish, writes out their replies and closes every
-// connection. It returns when no goroutine of the server is left, or with ctx's error.
+// connection; when ctx ends, also those of clients that have not taken their replies, which is no error: a client that
+// never reads must not make an orderly end look like a failure. It returns when no goroutine of the server is left.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.transport.CloseListeners()
 	close(s.stop)
 	s.stopped.Wait()
 	err := s.transport.Shutdown(ctx)
-	if err == nil {
-		s.store.Close()
+	if err != nil && errors.Is(err, ctx.Err()) {
+		s.log.Warn("clients that did not take their replies were cut off")
+		err = nil
 	}
+	s.store.Close()
 	if path := s.params.unixSocket.Get(); path != "" {
 		if rmErr := os.Remove(path); rmErr != nil && !errors.Is(rmErr, os.ErrNotExist) {
 			err = errors.Join(err, rmErr)

@@ -20,8 +20,9 @@ import (
 	"kvserver/server"
 )
 
-// shutdownTimeout bounds how long replies may take to reach slow clients at the end.
-const shutdownTimeout = 10 * time.Second
+// shutdownTimeout bounds how long replies may take to reach slow clients at the end. It is well below the ten seconds
+// after which service managers kill.
+const shutdownTimeout = 3 * time.Second
 
 // gcPercent is lower than Go's default, since most of the memory is the store's own and lies outside the heap:
 // what the collector walks is small, so running it more often is cheap and keeps the resident set close to what
