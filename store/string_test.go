@@ -402,3 +402,21 @@ func TestTouch(t *testing.T) {
 		t.Errorf("Set left the time of use at %d", last())
 	}
 }
+
+// TestLatestDeadlineOfAll: the greatest time there is is a deadline, not the mark of a key without one.
+func TestLatestDeadlineOfAll(t *testing.T) {
+	v := alone(t)
+	for name, give := range map[string]func(key []byte){
+		"SET": func(key []byte) { v.Set(key, []byte("v"), SetOptions{ExpireAtMs: math.MaxInt64}) },
+		"GETEX": func(key []byte) {
+			v.Set(key, []byte("v"), SetOptions{})
+			v.GetEx(key, Expiry{Change: true, AtMs: math.MaxInt64})
+		},
+	} {
+		key := []byte(name)
+		give(key)
+		if at := v.Lookup(key).ExpireAt(); at < math.MaxInt64-1 {
+			t.Errorf("%s with the latest time: deadline %d", name, at)
+		}
+	}
+}
