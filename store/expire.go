@@ -63,21 +63,23 @@ func (v *View) setDeadline(key []byte, e Entry, deadline int64) {
 }
 
 // ExpireCycle removes keys whose time is over: it looks into at most segmentsMax segments and reports how many keys it
-// removed and whether there may be more. It takes locks itself, never for longer than one segment takes.
+// removed and whether there may be more. The next call goes on where this one stopped, so that no shard is left out while
+// others are busy. It takes locks itself, never for longer than one segment takes.
 func (v *View) ExpireCycle(segmentsMax int) (removed int64, more bool) {
 	v.checkUnlocked()
 	before := v.stats.Expired
 	db := v.db
 	defer func() { v.db = db }()
-	for i := range v.store.shards {
-		sh := &v.store.shards[i]
+	for range shardCount {
+		sh := &v.store.shards[v.cycleAt]
 		for sh.earliest.Load() < v.nowMs {
 			if segmentsMax == 0 {
 				return v.stats.Expired - before, true
 			}
 			segmentsMax--
-			v.cycleShard(sh, uint64(i)<<(64-shardBits))
+			v.cycleShard(sh, uint64(v.cycleAt)<<(64-shardBits))
 		}
+		v.cycleAt++ // the type wraps it
 	}
 	return v.stats.Expired - before, false
 }

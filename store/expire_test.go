@@ -162,3 +162,50 @@ func TestCycleRaisesBounds(t *testing.T) {
 		t.Errorf("%d keys, %d volatile", keys, volatile)
 	}
 }
+
+// A cycle that stops early goes on with other shards, though keys fall due in the first ones all the time.
+func TestCycleIsFair(t *testing.T) {
+	s, v, keys := loaded(t, 3000)
+	for now := int64(0); now < 200; now += 2 {
+		v.later(now)
+		for _, key := range keys {
+			// All shards are due at first, and the first ones again every time.
+			if pos := s.position(key); now == 0 || pos>>(64-shardBits) < 8 {
+				v.LockKey(key, true)
+				v.Set(key, nil, SetOptions{ExpireAtMs: v.nowMs + 1})
+				v.Unlock()
+			}
+		}
+		v.later(now + 2)
+		v.ExpireCycle(4)
+	}
+	late := int64(0)
+	for i := 8; i < shardCount; i++ {
+		late += s.shards[i].tables[0].Load().keys.Load()
+	}
+	if late != 0 {
+		t.Errorf("%d keys that fell due first are left", late)
+	}
+}
+
+func TestScanOfExpiredKeysIsBounded(t *testing.T) {
+	s := New(Options{Databases: 1})
+	defer s.Close()
+	v := s.NewView()
+	v.Bind(0, testNow, nil)
+	const keys = 10 * scanDeadMax
+	v.Exclusive()
+	for i := range keys {
+		v.Set(fmt.Appendf(nil, "%d", i), nil, SetOptions{ExpireAtMs: testNow + 1})
+	}
+	v.later(2)
+	calls := 0
+	for cursor, first := uint64(0), true; first || cursor != 0; first = false {
+		cursor = v.Scan(cursor, 10, func([]byte, Entry) bool { t.Error("an expired key was returned"); return true })
+		calls++
+	}
+	if calls < keys/scanDeadMax-1 || calls > keys/scanDeadMax+1 {
+		t.Errorf("%d calls to scan %d expired keys", calls, keys)
+	}
+	v.Unlock()
+}

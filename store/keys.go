@@ -136,13 +136,15 @@ const scanSeenPerTaken = 10
 func (v *View) Scan(cursor uint64, count int, fn func(key []byte, e Entry) bool) (next uint64) {
 	taken, seen := 0, 0
 	for {
+		before := seen
 		cursor = v.ScanBucket(cursor, func(key []byte, e Entry) {
 			seen++
 			if fn(key, e) {
 				taken++
 			}
 		})
-		if cursor == 0 || taken >= count || seen/scanSeenPerTaken >= count {
+		// A call that saw none met nothing but expired entries.
+		if cursor == 0 || taken >= count || seen/scanSeenPerTaken >= count || seen == before {
 			return cursor
 		}
 	}

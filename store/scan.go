@@ -10,8 +10,11 @@ const cursorShift = 11
 // CursorEnd is the first number that is not a cursor.
 const CursorEnd = 1 << (64 - cursorShift)
 
+// scanDeadMax is the number of expired entries after which ScanBucket returns without having met a live one.
+const scanDeadMax = 1000
+
 // ScanBucket calls fn with the live entries of one bucket, the first one at or after the cursor that has any, and returns
-// the cursor that follows; 0 after the last bucket. Every key that is present from the first call to the last is passed
+// the cursor that follows; 0 after the last bucket. It gives up after a thousand entries that have expired. Every key that is present from the first call to the last is passed
 // to fn at least once. It locks the shards it visits itself: the view must hold no locks, or the whole store. Bytes are
 // valid inside fn only, and fn must not use the view.
 func (v *View) ScanBucket(cursor uint64, fn func(key []byte, e Entry)) (next uint64) {
@@ -20,17 +23,19 @@ func (v *View) ScanBucket(cursor uint64, fn func(key []byte, e Entry)) (next uin
 		return 0
 	}
 	pos := cursor << cursorShift
+	dead := 0
 	for {
-		end, found := v.scanShard(pos, fn)
-		if found || end == 0 {
+		end, found := v.scanShard(pos, &dead, fn)
+		if found || end == 0 || dead >= scanDeadMax {
 			return end >> cursorShift
 		}
 		pos = end
 	}
 }
 
-// scanShard is ScanBucket within the shard of pos. It returns the position that follows and whether there was an entry.
-func (v *View) scanShard(pos uint64, fn func(key []byte, e Entry)) (end uint64, found bool) {
+// scanShard is ScanBucket within the shard of pos. It returns the position that follows and whether there was a live
+// entry, and counts dead ones.
+func (v *View) scanShard(pos uint64, dead *int, fn func(key []byte, e Entry)) (end uint64, found bool) {
 	sh := v.shard(pos)
 	if !v.exclusive {
 		sh.mu.RLock()
@@ -41,24 +46,27 @@ func (v *View) scanShard(pos uint64, fn func(key []byte, e Entry)) (end uint64, 
 	if t == nil || t.keys.Load() == 0 {
 		return shardEnd, false
 	}
-	for !found && pos != shardEnd {
+	for !found && pos != shardEnd && *dead < scanDeadMax {
 		g := t.segment(pos)
 		bits := shardBits + g.depth
 		if g.count > 0 {
 			bits += g.bucketBits
-			found = v.scanChain(g, g.home(pos), fn)
+			found = v.scanChain(g, g.home(pos), dead, fn)
 		}
 		pos = (pos>>(64-bits) + 1) << (64 - bits)
 	}
 	return pos, found
 }
 
-func (v *View) scanChain(g *segment, home uint32, fn func(key []byte, e Entry)) (found bool) {
+func (v *View) scanChain(g *segment, home uint32, dead *int, fn func(key []byte, e Entry)) (found bool) {
 	g.each(home, func(slot uint32) {
-		if e := g.entry(slot); !e.expired(v.nowMs) {
-			found = true
-			fn(e.Key(), e)
+		e := g.entry(slot)
+		if e.expired(v.nowMs) {
+			*dead++
+			return
 		}
+		found = true
+		fn(e.Key(), e)
 	})
 	return found
 }

@@ -69,10 +69,6 @@ func (v *View) insert(t *table, pos uint64, r *record) Entry {
 
 // split divides the segment that pos belongs to by its next position bit. g keeps the lower half.
 func (v *View) split(t *table, g *segment, pos uint64) {
-	if g.depth == t.depth {
-		v.double(t)
-	}
-	first, end := t.span(g, pos)
 	low, high := v.work.items[0][:0], v.work.items[1][:0]
 	for home := range uint32(1) << g.bucketBits {
 		g.each(home, func(slot uint32) {
@@ -88,6 +84,10 @@ func (v *View) split(t *table, g *segment, pos uint64) {
 	left := segment{depth: g.depth + 1, earliest: noDeadline}
 	v.fillHalf(&left, g, low, true)
 	v.fillHalf(right, g, high, false)
+	if g.depth == t.depth {
+		v.double(t)
+	}
+	first, end := t.span(g, pos)
 	v.replace(g, left.arena)
 	g.depth, g.count, g.volatile, g.earliest = left.depth, left.count, left.volatile, left.earliest
 	for i := (first + end) / 2; i < end; i++ {

@@ -28,6 +28,7 @@ type View struct {
 
 	expired []expiredKey // met under a read lock
 	text    []byte       // copies handed out; grows by new blocks, so that they stay where they are
+	cycleAt uint8        // the shard where ExpireCycle goes on
 	work    workspace
 	stats   Stats
 }
