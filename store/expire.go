@@ -25,12 +25,17 @@ func (t *table) note(deadline int64) {
 
 // expire treats a key that was found expired: it is removed if the view may write, and otherwise noted for Unlock.
 func (v *View) expire(t *table, pos uint64, key []byte, slot *uint32) {
-	if v.writable {
-		v.stats.Expired++
-		v.drop(t, pos, key, slot)
+	if !v.writable || v.keeping {
+		v.noteExpired(pos, key)
 		return
 	}
-	if len(v.expired) == expiredMax || len(key) > expiredKeyMax {
+	v.stats.Expired++
+	v.drop(t, pos, key, slot)
+}
+
+// noteExpired remembers an expired key for Unlock.
+func (v *View) noteExpired(pos uint64, key []byte) {
+	if v.keeping || len(v.expired) == expiredMax || len(key) > expiredKeyMax {
 		return
 	}
 	v.expired = append(v.expired, expiredKey{v.db, pos, append([]byte(nil), key...)})

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 )
 
@@ -208,4 +209,49 @@ func TestScanOfExpiredKeysIsBounded(t *testing.T) {
 		t.Errorf("%d calls to scan %d expired keys", calls, keys)
 	}
 	v.Unlock()
+}
+
+func TestScanRemovesTheExpiredItMeets(t *testing.T) {
+	s := New(Options{Databases: 1})
+	defer s.Close()
+	v := s.NewView()
+	v.Bind(0, testNow, nil)
+	fill(v, "dead:", 3, testNow+10)
+	fill(v, "live:", 20, 0)
+	v.later(11)
+	for cursor, first := uint64(0), true; first || cursor != 0; first = false {
+		cursor = v.Scan(cursor, 10, func([]byte, Entry) bool { return true })
+		v.Unlock()
+	}
+	if keys, _ := s.Keys(0); keys != 20 || v.Stats().Expired != 3 {
+		t.Errorf("%d keys after a whole scan, %d counted as expired", keys, v.Stats().Expired)
+	}
+}
+
+// TestKeepExpired: a key whose time is over is missing, is replaced, is drawn at random if there is no other, and is not
+// removed by those who meet it.
+func TestKeepExpired(t *testing.T) {
+	v := alone(t)
+	k := []byte("k")
+	v.Set(k, k, SetOptions{ExpireAtMs: testNow + 10})
+	v.later(11)
+	v.KeepExpired(true)
+	if v.Lookup(k).Exists() || v.LookupWrite(k).Exists() || v.Remove(k) {
+		t.Error("the key is there after its deadline")
+	}
+	if key, ok := v.RandomKey(rand.New(rand.NewPCG(1, 1)), nil); !ok || string(key) != "k" {
+		t.Errorf("drew %q, %v", key, ok)
+	}
+	if keys, _ := v.store.Keys(0); keys != 1 || v.Stats().Expired != 0 {
+		t.Errorf("%d keys, %d counted as expired", keys, v.Stats().Expired)
+	}
+	if v.mustSet("k", "new"); v.Stats().Expired != 1 || v.Peek(k).ExpireAt() != -1 {
+		t.Errorf("%d counted as expired after it was replaced, deadline %d", v.Stats().Expired, v.Peek(k).ExpireAt())
+	}
+	v.Expire(k, testNow+20, 0)
+	v.later(21)
+	v.KeepExpired(false)
+	if _, ok := v.RandomKey(rand.New(rand.NewPCG(1, 1)), nil); ok || v.Lookup(k).Exists() || v.Stats().Expired != 2 {
+		t.Errorf("%d counted as expired when it may be removed", v.Stats().Expired)
+	}
 }

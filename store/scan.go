@@ -14,9 +14,10 @@ const CursorEnd = 1 << (64 - cursorShift)
 const scanDeadMax = 1000
 
 // ScanBucket calls fn with the live entries of one bucket, the first one at or after the cursor that has any, and returns
-// the cursor that follows; 0 after the last bucket. It gives up after a thousand entries that have expired. Every key that is present from the first call to the last is passed
-// to fn at least once. It locks the shards it visits itself: the view must hold no locks, or the whole store. Bytes are
-// valid inside fn only, and fn must not use the view.
+// the cursor that follows; 0 after the last bucket. It gives up after a thousand entries that have expired; some of those
+// it meets are noted for Unlock to remove. Every key that is present from the first call to the last is passed to fn at
+// least once. It locks the shards it visits itself: the view must hold no locks, or the whole store. Bytes are valid
+// inside fn only, and fn must not use the view.
 func (v *View) ScanBucket(cursor uint64, fn func(key []byte, e Entry)) (next uint64) {
 	v.checkUnlocked()
 	if cursor >= CursorEnd {
@@ -63,6 +64,7 @@ func (v *View) scanChain(g *segment, home uint32, dead *int, fn func(key []byte,
 		e := g.entry(slot)
 		if e.expired(v.nowMs) {
 			*dead++
+			v.noteExpired(v.store.position(e.Key()), e.Key())
 			return
 		}
 		found = true
@@ -76,7 +78,7 @@ const randomTries = 16
 
 // RandomKey appends a random live key of the view's database to buf, and reports whether there is one. All keys are
 // nearly equally likely: shards are weighted by their number of keys, segments by the range of positions they cover. It
-// locks as ScanBucket does.
+// locks as ScanBucket does. While expired keys are kept it answers, as Redis does, with one of them if there is no other.
 func (v *View) RandomKey(random *rand.Rand, buf []byte) (key []byte, ok bool) {
 	v.checkUnlocked()
 	total, _ := v.store.Keys(v.db)
@@ -99,6 +101,11 @@ func (v *View) RandomKey(random *rand.Rand, buf []byte) (key []byte, ok bool) {
 	}
 	for cursor, first := uint64(0), true; !ok && (first || cursor != 0); first = false {
 		cursor = v.ScanBucket(cursor, take)
+	}
+	if !ok && v.keeping {
+		defer func(nowMs int64) { v.nowMs = nowMs }(v.nowMs)
+		v.nowMs = 0 // then none has expired
+		v.ScanBucket(0, take)
 	}
 	return key, ok
 }

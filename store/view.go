@@ -18,6 +18,7 @@ type View struct {
 	nowMs   int64
 	rec     *hotkeys.Recorder
 	noTouch bool
+	keeping bool // expired keys stay where they are
 
 	exclusive bool
 	writable  bool
@@ -25,6 +26,8 @@ type View struct {
 	locked    [4]uint64
 	keys      []lockedKey
 	keyAt     int // where the last key asked for was found in keys
+
+	fetched uint32 // keeps the reads of Fetch
 
 	expired []expiredKey // met under a read lock
 	text    []byte       // copies handed out; grows by new blocks, so that they stay where they are
@@ -74,6 +77,9 @@ func (v *View) Bind(db int, nowMs int64, rec *hotkeys.Recorder) {
 
 // SetNoTouch says whether lookups leave the time of a key's last use alone. Accesses are counted all the same.
 func (v *View) SetNoTouch(on bool) { v.noTouch = on }
+
+// KeepExpired says whether expired keys stay where they are, missing for everybody, until it is said otherwise.
+func (v *View) KeepExpired(on bool) { v.keeping = on }
 
 // Select changes the database for the rest of the command.
 func (v *View) Select(db int) { v.db = db }
