@@ -57,15 +57,10 @@ func (r *report) figure(part, name, server string, round int, metric string, val
 		strconv.FormatFloat(value, 'g', -1, 64)})
 }
 
-// save writes <dir>/<stem>.md and .csv. A directory it creates is ignored by git.
+// save writes <dir>/<stem>.md and .csv.
 func (r *report) save(dir, stem string) error {
-	if _, err := os.Stat(dir); os.IsNotExist(err) {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("*\n"), 0o644); err != nil {
-			return err
-		}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
 	}
 	base := filepath.Join(dir, stem)
 	if err := os.WriteFile(base+".md", []byte(r.markdown.String()), 0o644); err != nil {

@@ -34,7 +34,7 @@ func (b *bench) tracking() error {
 		title: fmt.Sprintf("Cost of hot key tracking: GET, %d clients, %d pairs of phases of %v, on against off by CONFIG SET",
 			loadClients, b.pairs, b.phaseTime),
 		header: []string{"", "pipeline", "on, commands/s", "off", "loss of throughput (95 % interval)",
-			"more CPU/command (95 % interval)", "core busy", "target", ""},
+			"more CPU/command (95 % interval)", "the same in ns", "core busy", "target", ""},
 		remarks: []string{"Loss: median over pairs of 1 − on ÷ off. The control row shows the noise: nothing is switched " +
 			"in it. A phase is shorter than the window, whose rotation is in the Go benchmarks (BenchmarkRotate)."},
 	}
@@ -104,6 +104,10 @@ func (b *bench) trackingRow(s *server, c trackingCase, w workload) ([]string, er
 	if err := s.configure("hotkeys-top-k", "0"); err != nil {
 		return nil, err
 	}
+	var nanoseconds []float64
+	for i := range rounds[on] {
+		nanoseconds = append(nanoseconds, 1000*(rounds[on][i].cpuMicros-rounds[off][i].cpuMicros))
+	}
 	loss := ratios(field(rounds[on], perSecond), field(rounds[off], perSecond))
 	more := ratios(field(rounds[on], cpuMicros), field(rounds[off], cpuMicros))
 	for i := range loss {
@@ -124,5 +128,6 @@ func (b *bench) trackingRow(s *server, c trackingCase, w workload) ([]string, er
 		fmt.Sprintf("%.0f", median(field(rounds[on], perSecond))),
 		fmt.Sprintf("%.0f", median(field(rounds[off], perSecond))),
 		withRange(lossInterval, "%.2f") + " %", withRange(moreInterval, "%.2f") + " %",
+		withRange(medianInterval(nanoseconds), "%.0f"),
 		fmt.Sprintf("%.0f %% / %.0f %%", busyOn*100, busyOff*100), target, judged}, nil
 }
