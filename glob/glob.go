@@ -16,6 +16,10 @@ package glob
 
 import "bytes"
 
+// starsMax is how many stars with something after each a pattern may have: one with more matches nothing. That is Redis's
+// limit, to which its matcher calls itself; its suite has a test for it (pattern matching very long nested loops).
+const starsMax = 1000
+
 // Match reports whether name matches pattern.
 //
 // Stars cut a pattern into pieces. The first must stand at the begin of the name and the last at its end; each of the
@@ -27,16 +31,23 @@ func Match(pattern, name []byte) bool {
 	if len(name) == 0 {
 		return len(pattern) == 0 || string(pattern) == "*"
 	}
-	p, rest, star := cut(pattern)
+	p, rest, star := cut(pattern, len(name))
 	if !star {
 		return len(name) == p.width && p.at(name)
 	}
 	if !p.at(name) {
 		return false
 	}
-	for {
+	for stars := 0; ; {
 		name = name[p.width:]
-		if p, rest, star = cut(rest); !star {
+		p, rest, star = cut(rest, len(name))
+		if p.width > 0 {
+			stars++
+		}
+		if stars > starsMax {
+			return false
+		}
+		if !star {
 			return len(name) >= p.width && p.at(name[len(name)-p.width:])
 		}
 		i := p.index(name)
@@ -54,14 +65,20 @@ type piece struct {
 	plain bool // text has no special characters: it matches itself
 }
 
-// cut returns what stands before the first star of a pattern, what stands after it, and whether there is one.
-func cut(pattern []byte) (p piece, rest []byte, star bool) {
+// cut returns what stands before the first stars of a pattern, what stands after them, and whether there are any. It stops
+// at a piece too wide for a name of nameBytes: a pattern of a megabyte is not walked to its end for each of a million
+// short names.
+func cut(pattern []byte, nameBytes int) (p piece, rest []byte, star bool) {
 	p.plain = true
 	for i := 0; i < len(pattern); p.width++ {
+		if p.width > nameBytes {
+			p.text = pattern[:i]
+			return p, nil, false
+		}
 		switch pattern[i] {
 		case '*':
 			p.text = pattern[:i]
-			return p, pattern[i+1:], true
+			return p, bytes.TrimLeft(pattern[i+1:], "*"), true
 		case '?', '[', '\\':
 			n, _ := step(pattern[i:], 0)
 			i += n

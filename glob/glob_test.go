@@ -89,6 +89,39 @@ func TestManyStars(t *testing.T) {
 	}
 }
 
+// TestLongPatterns: a pattern much longer than the names is given up as soon as it is wider than they are.
+func TestLongPatterns(t *testing.T) {
+	name := []byte("name")
+	for _, p := range []string{strings.Repeat("?", 1<<20), strings.Repeat("[a-z]", 1<<18), "n*" + strings.Repeat("\\x", 1<<19)} {
+		if at, _, _ := cut(bytes.TrimLeft([]byte(p), "n*"), len(name)); at.width > len(name)+1 {
+			t.Errorf("%.10s…: %d bytes wide at a name of %d", p, at.width, len(name))
+		}
+		if Match([]byte(p), name) {
+			t.Errorf("%.10s… matches %s", p, name)
+		}
+	}
+	if _, rest, _ := cut([]byte(strings.Repeat("*", 1<<20)+"e"), len(name)); string(rest) != "e" {
+		t.Errorf("after many stars: %d bytes", len(rest))
+	}
+}
+
+func TestTooManyStars(t *testing.T) {
+	name := bytes.Repeat([]byte("a"), 2*starsMax)
+	for _, c := range []struct {
+		stars string
+		want  bool
+	}{
+		{strings.Repeat("*?", starsMax), true},
+		{strings.Repeat("**?", starsMax) + "*", true},
+		{strings.Repeat("*?", starsMax+1), false},
+		{strings.Repeat("*a", starsMax) + "*[^b]", false},
+	} {
+		if Match([]byte(c.stars), name) != c.want {
+			t.Errorf("%d stars: %v", strings.Count(c.stars, "*"), !c.want)
+		}
+	}
+}
+
 // model tries all ways to lay the pattern over the name.
 type model struct {
 	pattern, name string
