@@ -64,9 +64,9 @@ func RegisterParameters(r *config.Registry) *Parameters {
 }
 
 func (p *Parameters) registerNetwork(r *config.Registry) {
-	p.bind = r.Strings("bind", []string{"*", "-::*"}, config.Immutable(),
+	p.bind = r.Strings("bind", []string{"*", "-::*"}, config.Pinned(),
 		config.Doc("addresses to listen on; one that begins with - may be unavailable"))
-	p.port = r.Int("port", 6379, 0, 65535, config.Immutable(), config.Doc("TCP port; 0 listens on none"))
+	p.port = r.Int("port", 6379, 0, 65535, config.Pinned(), config.Doc("TCP port; 0 listens on none"))
 	p.tcpBacklog = r.Int("tcp-backlog", 511, 0, math.MaxInt32, config.Immutable(), config.Doc("queue of connections not yet accepted"))
 	p.tcpKeepAlive = r.Int("tcp-keepalive", 300, 0, math.MaxInt32, config.Doc("seconds of silence before TCP keepalive probes; 0 sends none"))
 	p.timeout = r.Int("timeout", 0, 0, math.MaxInt32, config.Doc("seconds after which an idle client is closed; 0 never"))
@@ -78,7 +78,7 @@ func (p *Parameters) registerNetwork(r *config.Registry) {
 }
 
 func (p *Parameters) registerTLS(r *config.Registry) {
-	p.tlsPort = r.Int("tls-port", 0, 0, 65535, config.Immutable(), config.Doc("port for TLS connections; 0 listens on none"))
+	p.tlsPort = r.Int("tls-port", 0, 0, 65535, config.Pinned(), config.Doc("port for TLS connections; 0 listens on none"))
 	p.tlsCertFile = r.String("tls-cert-file", "", config.Doc("certificate of the server, PEM"))
 	p.tlsKeyFile = r.String("tls-key-file", "", config.Doc("its private key, PEM"))
 	p.tlsCACertFile = r.String("tls-ca-cert-file", "", config.Doc("certificates that clients' certificates must derive from, PEM"))
@@ -189,7 +189,7 @@ func canonicalPercentiles(v string) (string, error) {
 	words := strings.Fields(v)
 	for i, w := range words {
 		f, err := strconv.ParseFloat(w, 64)
-		if err != nil || f < 0 || f > 100 {
+		if err != nil || !(f >= 0 && f <= 100) { // nor NaN
 			return "", errors.New("latency-tracking-info-percentiles should contain comma separated values between 0.0 and 100.0")
 		}
 		words[i] = strconv.FormatFloat(f, 'f', -1, 64)
