@@ -240,7 +240,7 @@ func TestEveryCommandHasAGoldenCase(t *testing.T) {
 	elsewhere := map[string]string{
 		"command|docs": "TestCommandDocs", "command|count": "TestCommandInfo",
 		"client|help": "TestHelp", "command|help": "TestHelp", "config|help": "TestHelp", "object|help": "TestHelp",
-		"memory|help": "TestHelp", "debug|help": "TestHelp",
+		"memory|help": "TestHelp", "debug|help": "TestHelp", "function|help": "TestHelp",
 	}
 	for _, name := range startServer(t).dial().value("COMMAND", "LIST").texts() {
 		if !used[name] && elsewhere[name] == "" {
@@ -266,7 +266,7 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	s := startServer(t)
-	for _, container := range []string{"CLIENT", "COMMAND", "CONFIG", "OBJECT", "HOTKEYS"} {
+	for _, container := range []string{"CLIENT", "COMMAND", "CONFIG", "FUNCTION", "OBJECT", "HOTKEYS"} {
 		t.Run(container, func(t *testing.T) { check(t, s.dial(), container) })
 	}
 	t.Run("names every subcommand", func(t *testing.T) {

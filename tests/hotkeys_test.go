@@ -385,7 +385,7 @@ func TestHotKeysAfterAStall(t *testing.T) {
 		s.record(1, func() { s.transaction(times(300, "GET a")...) })
 		s.c.ok("CONFIG", "SET", "hotkeys-window-seconds", "1")
 		s.transaction(times(300, "GET b")...)
-		s.signal(syscall.SIGSTOP)
+		s.stop()
 		// The questions wait in the socket, so that they are the first thing the
 		// server hears.
 		s.c.send(ask)
@@ -411,7 +411,7 @@ func TestHotKeysAfterAStall(t *testing.T) {
 		s.c.ok("HOTKEYS", "RESET")
 		s.c.ok("CONFIG", "SET", "hotkeys-window-seconds", "3")
 		s.transaction(times(3000, "GET d")...)
-		s.signal(syscall.SIGSTOP)
+		s.stop()
 		s.c.send(ask)
 		elapse(4 * time.Second)
 		s.signal(syscall.SIGCONT)
@@ -509,13 +509,13 @@ func TestHotKeysParameterChanges(t *testing.T) {
 // TestHotKeysPercentage: the sampled counts are scaled by the percentage they
 // were sampled under.
 func TestHotKeysPercentage(t *testing.T) {
-	const accesses = 100_000
+	accesses := scaled(100_000)
 	s := startHot(t, "--hotkeys-sampling-percentage", "10")
 	r := s.recordWhole(2, func() { s.transaction(times(accesses, "GET k")...) },
-		func(r hotReport) bool { return r.samples > accesses/20 })
+		func(r hotReport) bool { return r.samples > int64(accesses)/20 })
 	// A binomial count lies further than six standard deviations from its mean
 	// once in 5·10⁸ runs.
-	mean, deviation := accesses*0.1, math.Sqrt(accesses*0.1*0.9)
+	mean, deviation := float64(accesses)*0.1, math.Sqrt(float64(accesses)*0.1*0.9)
 	if math.Abs(float64(r.samples)-mean) > 6*deviation {
 		t.Errorf("%d of %d accesses were sampled at 10 %%", r.samples, accesses)
 	}

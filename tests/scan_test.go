@@ -179,7 +179,8 @@ func TestScanWhileTheKeyspaceGrows(t *testing.T) {
 
 // TestScanWhileTheKeyspaceShrinks: the same with nearly everything deleted.
 func TestScanWhileTheKeyspaceShrinks(t *testing.T) {
-	const kept, deleted = 500, 50_000
+	const kept = 500
+	deleted := scaled(50_000)
 	s := startServer(t)
 	c := s.dial()
 	fill(c, "kept:", kept)
@@ -196,11 +197,11 @@ func TestScanWhileTheKeyspaceShrinks(t *testing.T) {
 		}
 		if removed < deleted {
 			args := []string{"DEL"}
-			for i := removed; i < removed+5000; i++ {
+			for i := removed; i < removed+deleted/10; i++ {
 				args = append(args, fmt.Sprintf("gone:%d", i))
 			}
 			c.do(args...)
-			removed += 5000
+			removed += deleted / 10
 		}
 		if calls > kept+deleted {
 			t.Fatal("the walk does not end")

@@ -227,6 +227,27 @@ func (s *server) signal(sig syscall.Signal) {
 	}
 }
 
+// stop halts the process as SIGSTOP does and returns when every thread of it has
+// halted, which takes a moment after the signal was sent.
+func (s *server) stop() {
+	s.t.Helper()
+	s.signal(syscall.SIGSTOP)
+	tasks := fmt.Sprintf("/proc/%d/task", s.cmd.Process.Pid)
+	if _, err := os.Stat(tasks); err != nil {
+		s.t.Skip("no /proc here to see a process halt in")
+	}
+	eventually(s.t, "the process has halted", func() bool {
+		threads, _ := os.ReadDir(tasks)
+		for _, thread := range threads {
+			stat, err := os.ReadFile(filepath.Join(tasks, thread.Name(), "stat"))
+			if err == nil && !bytes.HasPrefix(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" T")) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
 // waitExit returns the exit code of a server that is expected to end.
 func (s *server) waitExit() int {
 	s.t.Helper()

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -20,15 +21,14 @@ const root = ".."
 
 // trackedFiles lists the files of the repository as git knows them, or all that
 // are there where this is no work tree.
-func trackedFiles(t *testing.T) []string {
-	t.Helper()
+func trackedFiles() ([]string, error) {
 	out, err := exec.Command("git", "-C", root, "ls-files", "-z").Output()
 	if err == nil {
 		files := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
 		return slices.DeleteFunc(files, func(f string) bool {
 			_, err := os.Stat(filepath.Join(root, f))
 			return err != nil
-		})
+		}), nil
 	}
 	var files []string
 	err = filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
@@ -38,10 +38,7 @@ func trackedFiles(t *testing.T) []string {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
+	return files, err
 }
 
 // goFile is one parsed source file.
@@ -54,24 +51,36 @@ type goFile struct {
 
 func (f goFile) isTest() bool { return strings.HasSuffix(f.path, "_test.go") }
 
-func goFiles(t *testing.T) []goFile {
-	t.Helper()
+// parsedFiles parses the repository once for all tests.
+var parsedFiles = sync.OnceValues(func() ([]goFile, error) {
+	paths, err := trackedFiles()
+	if err != nil {
+		return nil, err
+	}
 	var files []goFile
-	for _, path := range trackedFiles(t) {
+	for _, path := range paths {
 		if !strings.HasSuffix(path, ".go") {
 			continue
 		}
 		src, err := os.ReadFile(filepath.Join(root, path))
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		fset := token.NewFileSet()
 		parsed, err := parser.ParseFile(fset, path, src, parser.ParseComments)
 		if err != nil {
-			t.Errorf("%v", err)
-			continue
+			return nil, err
 		}
 		files = append(files, goFile{path, src, fset, parsed})
+	}
+	return files, nil
+})
+
+func goFiles(t *testing.T) []goFile {
+	t.Helper()
+	files, err := parsedFiles()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return files
 }
@@ -216,7 +225,11 @@ var unwanted = []struct {
 }
 
 func TestTidyTexts(t *testing.T) {
-	for _, path := range trackedFiles(t) {
+	paths, err := trackedFiles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
 		b, err := os.ReadFile(filepath.Join(root, path))
 		if err != nil || bytes.IndexByte(b, 0) >= 0 {
 			continue
