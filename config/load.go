@@ -223,7 +223,7 @@ func (p *param) usage() string {
 	if p.allowed != "" && p.kind != boolKind && !strings.Contains(p.kind, "|") {
 		notes = append(notes, p.allowed)
 	}
-	if p.immutable {
+	if p.immutable || p.pinned {
 		notes = append(notes, "only at start")
 	}
 	if len(notes) == 0 {

@@ -17,6 +17,7 @@ package config
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -49,6 +50,7 @@ type param struct {
 	kind      string // of value, for --help: int, size, text, …
 	allowed   string // what a value must be, to complete "must be …"; empty where the error of parse says it
 	immutable bool
+	pinned    bool
 	hidden    bool
 	secret    bool
 	many      bool // the value is all words of its line, joined by blanks
@@ -100,6 +102,10 @@ type Option func(p *param)
 
 // Immutable makes a parameter settable at start only.
 func Immutable() Option { return func(p *param) { p.immutable = true } }
+
+// Pinned makes a parameter settable at start only, too, but Set accepts the value that it has: clients that write back all
+// they have read do so with parameters that are immutable here and not in Redis.
+func Pinned() Option { return func(p *param) { p.pinned = true } }
 
 // Alias adds another name, under which the parameter can be set and read. Rewrite writes the first name.
 func Alias(name string) Option { return func(p *param) { p.aliases = append(p.aliases, name) } }
@@ -175,8 +181,8 @@ func (r *Registry) mustFind(name string) *param {
 }
 
 // Get returns (name, value) pairs of the parameters that the patterns name, as CONFIG GET does: a pattern without glob
-// characters is a name or an alias, in any case, and is returned as written; a glob finds names and aliases in the order
-// of registration. No name is returned twice. Unknown names give nothing.
+// characters is a name or an alias, in any case, and is returned as written; a glob finds names and aliases. No name is
+// returned twice, and they are in the order of the alphabet. Unknown names give nothing.
 func (r *Registry) Get(patterns ...string) [][2]string {
 	var found [][2]string
 	seen := make(map[string]bool)
@@ -208,6 +214,7 @@ func (r *Registry) Get(patterns ...string) [][2]string {
 			}
 		}
 	}
+	slices.SortFunc(found, func(a, b [2]string) int { return strings.Compare(a[0], b[0]) })
 	return found
 }
 

@@ -198,6 +198,19 @@ func TestSetErrors(t *testing.T) {
 	}
 }
 
+// TestSetPinned: what CONFIG GET has shown can be written back.
+func TestSetPinned(t *testing.T) {
+	s := newSample()
+	s.Int("tls-port", 0, 0, 65535, Pinned())
+	if err := s.Set([2]string{"tls-port", "0"}, [2]string{"loglevel", "debug"}); err != nil || s.level.Get() != "debug" {
+		t.Errorf("the same value: %v, loglevel %s", err, s.level.Get())
+	}
+	err := s.Set([2]string{"loglevel", "notice"}, [2]string{"tls-port", "1"})
+	if err == nil || err.Error() != "CONFIG SET failed (possibly related to argument 'tls-port') - can't set immutable config" || s.level.Get() != "debug" {
+		t.Errorf("another value: %v, loglevel %s", err, s.level.Get())
+	}
+}
+
 func TestSetErrorTypes(t *testing.T) {
 	s := newSample()
 	if _, ok := errors.AsType[*UnknownError](s.Set([2]string{"x", ""})); !ok {
@@ -305,9 +318,9 @@ func TestGet(t *testing.T) {
 		{"PORT port", "PORT=6379"},
 		{"nosuch", ""},
 		{"*nosuch*", ""},
-		{"hotkeys-*", "hotkeys-top-k=0 hotkeys-counters=0"},
-		{"HOT*", "hotkeys-top-k=0 hotkeys-counters=0"},
-		{"hotkeys-* port *top*", "hotkeys-top-k=0 hotkeys-counters=0 port=6379"},
+		{"hotkeys-*", "hotkeys-counters=0 hotkeys-top-k=0"},
+		{"HOT*", "hotkeys-counters=0 hotkeys-top-k=0"},
+		{"hotkeys-* port *top*", "hotkeys-counters=0 hotkeys-top-k=0 port=6379"},
 		{"p?rt", "port=6379"},
 		{"[op]ort", "port=6379"},
 		{"[^a-o]ort", "port=6379"},

@@ -126,6 +126,9 @@ func (r *Registry) Set(pairs ...[2]string) error {
 			return &SetError{name, err}
 		}
 		if text != old {
+			if p.pinned {
+				return &SetError{name, errImmutable}
+			}
 			changed = append(changed, change{p, name, old, text})
 			next[p] = text
 		}
