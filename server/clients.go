@@ -362,7 +362,6 @@ func (c *client) appendLine(dst []byte, asker *client, args [][]byte) []byte {
 	number(" db=", int64(c.db))
 	text("", " sub=0 psub=0 ssub=0")
 	number(" multi=", queued)
-	number(" watch=", c.watchedKeys())
 	number(" qbuf=", c.inputBytes())
 	text("", " qbuf-free=0")
 	number(" argv-mem=", argBytes)
@@ -389,6 +388,7 @@ func (c *client) flagLetters() string {
 		letter byte
 		on     bool
 	}{
+		{'b', c.s.pause.waits(c)},
 		{'x', c.multi != nil || c.inExec},
 		{'d', c.watcher.Marked()},
 		{'U', c.conn.Unix()},
@@ -403,11 +403,6 @@ func (c *client) flagLetters() string {
 		return "N"
 	}
 	return string(letters)
-}
-
-func (c *client) watchedKeys() (n int64) {
-	c.watcher.Names(func(int, string) { n++ })
-	return n
 }
 
 // events are what the transport waits for. A client that does not take its replies is not read from.

@@ -86,7 +86,7 @@ func TestClientReplies(t *testing.T) {
 }
 
 // listFields are the fields of CLIENT LIST in the order of Redis 7.2.
-const listFields = "id addr laddr fd name age idle flags db sub psub ssub multi watch qbuf qbuf-free argv-mem multi-mem " +
+const listFields = "id addr laddr fd name age idle flags db sub psub ssub multi qbuf qbuf-free argv-mem multi-mem " +
 	"rbs rbp obl oll omem tot-mem events cmd user redir resp lib-name lib-ver"
 
 var listField = regexp.MustCompile(`^([a-z-]+)=(.*)$`)
@@ -129,7 +129,7 @@ func TestClientInfo(t *testing.T) {
 	got := infoOf(t, c)
 	for name, want := range map[string]string{
 		"id": "1", "addr": "127.0.0.1:40001", "laddr": "127.0.0.1:6379", "fd": "7", "name": "me", "age": "0", "idle": "0",
-		"flags": "N", "db": "3", "sub": "0", "multi": "-1", "watch": "2", "qbuf": "26", "argv-mem": "10", "multi-mem": "0",
+		"flags": "N", "db": "3", "sub": "0", "multi": "-1", "qbuf": "26", "argv-mem": "10", "multi-mem": "0",
 		"obl": "0", "events": "r", "cmd": "client|info", "user": "default", "redir": "-1", "resp": "2",
 		"lib-name": "lib(x_v1)", "lib-ver": "1.2",
 	} {
@@ -157,7 +157,7 @@ func TestClientFlags(t *testing.T) {
 	do(c, "SET", "kk", "vv")
 	line, _, _ := strings.Cut(decoded(t, do(other, "CLIENT", "LIST", "ID", strconv.FormatInt(c.id, 10))).text, "\n")
 	got := fieldsOf(t, line)
-	for name, want := range map[string]string{"flags": "xdUeT", "multi": "1", "multi-mem": "7", "watch": "1", "cmd": "set"} {
+	for name, want := range map[string]string{"flags": "xdUeT", "multi": "1", "multi-mem": "7", "cmd": "set"} {
 		if got[name] != want {
 			t.Errorf("%s=%s, want %s", name, got[name], want)
 		}
@@ -287,11 +287,21 @@ func TestClientPause(t *testing.T) {
 	if parks("GET", "k") || !parks("SET", "k", "v") {
 		t.Error("PAUSE WRITE lets reads through and holds writes")
 	}
+	if got := infoField(t, c, "clients", "blocked_clients"); got != "1" {
+		t.Errorf("blocked_clients:%s while one waits", got)
+	}
+	line, _, _ := strings.Cut(decoded(t, do(c, "CLIENT", "LIST", "ID", "2")).text, "\n")
+	if got := fieldsOf(t, line)["flags"]; got != "b" {
+		t.Errorf("flags=%s while it waits", got)
+	}
 	if got := do(c, "CLIENT", "UNPAUSE"); got != "+OK\r\n" || connOf(other).resumed != 1 {
 		t.Errorf("UNPAUSE: %q, resumed %d times", got, connOf(other).resumed)
 	}
 	if parks("SET", "k", "v") {
 		t.Error("parked after UNPAUSE")
+	}
+	if got := infoField(t, c, "clients", "blocked_clients"); got != "0" {
+		t.Errorf("blocked_clients:%s after UNPAUSE", got)
 	}
 	do(other, "MULTI")
 	do(other, "SET", "k", "v")
@@ -306,6 +316,31 @@ func TestClientPause(t *testing.T) {
 	}
 	if !parks("PING") {
 		t.Error("ALL widens a pause of WRITE")
+	}
+}
+
+// TestPauseKeepsExpiredKeys: nothing changes during a pause, so a key whose time is over is missing and stays.
+func TestPauseKeepsExpiredKeys(t *testing.T) {
+	s := newTestServer(t)
+	c := newTestClient(t, s)
+	storeAt(s, 1, "k", 2)
+	do(c, "CLIENT", "PAUSE", "100000", "WRITE")
+	s.expire(s.gate.slots[len(s.gate.slots)-1], c.slot.clock.now())
+	if got := do(c, "GET", "k") + do(c, "EXISTS", "k") + do(c, "SCAN", "0"); got != "$-1\r\n:0\r\n*2\r\n$1\r\n0\r\n*0\r\n" {
+		t.Errorf("an expired key answers %q", got)
+	}
+	if got := do(c, "RANDOMKEY"); got != "$1\r\nk\r\n" {
+		t.Errorf("RANDOMKEY, while no key may be removed: %q", got)
+	}
+	if keys, expired := do(c, "DBSIZE"), infoField(t, c, "stats", "expired_keys"); keys != ":1\r\n" || expired != "0" {
+		t.Errorf("during the pause: DBSIZE %q, expired_keys:%s", keys, expired)
+	}
+	do(c, "CLIENT", "UNPAUSE")
+	if got := do(c, "RANDOMKEY") + do(c, "GET", "k"); got != "$-1\r\n$-1\r\n" {
+		t.Errorf("after the pause: %q", got)
+	}
+	if keys, expired := do(c, "DBSIZE"), infoField(t, c, "stats", "expired_keys"); keys != ":0\r\n" || expired != "1" {
+		t.Errorf("after the pause: DBSIZE %q, expired_keys:%s", keys, expired)
 	}
 }
 

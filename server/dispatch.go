@@ -118,8 +118,10 @@ func (c *client) run(cmd *command, args [][]byte) {
 
 // bindView makes the slot's view work for this client, now.
 func (c *client) bindView() {
-	c.view.Bind(c.db, c.slot.clock.unixMs(), c.slot.rec)
+	nowMs := c.slot.clock.unixMs()
+	c.view.Bind(c.db, nowMs, c.slot.rec)
 	c.view.SetNoTouch(c.noTouch)
+	c.view.KeepExpired(c.s.pause.lasts(nowMs))
 }
 
 // runExclusive runs a command with the gate closed. The slot is let go in between and its scratch memory with it.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"syscall"
@@ -38,6 +39,9 @@ func (s *Server) serverInfo(w *info.Writer) {
 	uptime := int64(now.Sub(s.started) / time.Second)
 	w.Str("redis_version", compatVersion)
 	w.Str("kvserver_version", Version)
+	revision, dirty := buildRevision()
+	w.Str("redis_git_sha1", revision)
+	w.Int("redis_git_dirty", dirty)
 	w.Str("redis_mode", "standalone")
 	w.Str("os", osName())
 	w.Int("arch_bits", strconv.IntSize)
@@ -52,6 +56,25 @@ func (s *Server) serverInfo(w *info.Writer) {
 	w.Int("lru_clock", now.Unix()&(1<<24-1))
 	w.Str("executable", executable())
 	w.Str("config_file", s.params.registry.ConfigFile())
+}
+
+// buildRevision returns the first digits of the commit that this program was built from, and 1 if the sources had other
+// changes. A build that does not know has zeros, as Redis's from an archive.
+func buildRevision() (revision string, dirty int64) {
+	revision = "00000000"
+	build, _ := debug.ReadBuildInfo()
+	if build == nil {
+		return revision, 0
+	}
+	for _, setting := range build.Settings {
+		switch {
+		case setting.Key == "vcs.revision" && len(setting.Value) > len(revision):
+			revision = setting.Value[:len(revision)]
+		case setting.Key == "vcs.modified" && setting.Value == "true":
+			dirty = 1
+		}
+	}
+	return revision, dirty
 }
 
 // osName is the system as uname prints it, without the host's name.
@@ -76,7 +99,7 @@ func (s *Server) clientsInfo(w *info.Writer) {
 	w.Int("maxclients", s.params.maxClients.Get())
 	w.Int("client_recent_max_input_buffer", maxInput)
 	w.Int("client_recent_max_output_buffer", maxOutput)
-	w.Int("blocked_clients", 0)
+	w.Int("blocked_clients", int64(s.pause.waiting()))
 	w.Int("tracking_clients", 0)
 	w.Int("clients_in_timeout_table", 0)
 }
@@ -92,6 +115,7 @@ func persistenceInfo(w *info.Writer) {
 func replicationInfo(w *info.Writer) {
 	w.Str("role", "master")
 	w.Int("connected_slaves", 0)
+	w.Int("master_repl_offset", 0)
 }
 
 func (s *Server) statsInfo(w *info.Writer) {

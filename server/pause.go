@@ -30,7 +30,7 @@ func (p *pause) end() {
 
 // holds tells whether cmd must wait. A transaction that writes waits as a whole, at EXEC.
 func (p *pause) holds(c *client, cmd *command) bool {
-	if p.untilMs == 0 || c.slot.clock.unixMs() >= p.untilMs {
+	if !p.lasts(c.slot.clock.unixMs()) {
 		return false
 	}
 	if !p.writesOnly {
@@ -39,6 +39,9 @@ func (p *pause) holds(c *client, cmd *command) bool {
 	return cmd.flags&(write|mayReplicate) != 0 || cmd.name == "exec" && c.multi != nil && c.multi.writes
 }
 
+// lasts tells whether a pause, of whatever scope, is on. Keys do not expire meanwhile.
+func (p *pause) lasts(nowMs int64) bool { return p.untilMs != 0 && nowMs < p.untilMs }
+
 func (p *pause) park(c *client) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -46,6 +49,21 @@ func (p *pause) park(c *client) {
 		p.parked = make(map[*client]struct{})
 	}
 	p.parked[c] = struct{}{}
+}
+
+// waiting returns how many clients wait.
+func (p *pause) waiting() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.parked)
+}
+
+// waits tells whether c is one of them.
+func (p *pause) waits(c *client) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, waits := p.parked[c]
+	return waits
 }
 
 // forget drops a client that went away.

@@ -75,8 +75,11 @@ func (s *Server) expire(sl *slot, now time.Time) {
 	for more && time.Since(now) < expireBudget {
 		sl.mu.Lock() // let go between rounds, so that nobody waits at the gate for long
 		sl.clock.start()
-		sl.view.Bind(0, sl.clock.unixMs(), nil)
-		_, more = sl.view.ExpireCycle(expireSegments)
+		nowMs := sl.clock.unixMs()
+		if more = !s.pause.lasts(nowMs); more {
+			sl.view.Bind(0, nowMs, nil)
+			_, more = sl.view.ExpireCycle(expireSegments)
+		}
 		sl.mu.Unlock()
 	}
 }
