@@ -102,6 +102,7 @@ func (s *Server) families() []group {
 		{"generic", catKeyspace, keyRows, map[string][]row{"object": objectSubRows}},
 		{"connection", catConnection, connectionRows, map[string][]row{"client": clientSubRows}},
 		{"transactions", catTransaction, transactionRows, nil},
+		{"scripting", catScripting, functionRows, map[string][]row{"function": functionSubRows}},
 		{"server", 0, serverRows, map[string][]row{
 			"command": commandSubRows, "config": configSubRows, "memory": memorySubRows,
 		}},
