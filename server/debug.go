@@ -161,8 +161,8 @@ func debugObject(c *client, args [][]byte) {
 		return
 	}
 	used := e.LastAccess()
-	c.simple(fmt.Sprintf("Value at:%p refcount:1 encoding:%s serializedlength:%d lru:%d lru_seconds_idle:%d",
-		val, e.Encoding(), serializedLength(val), used&lruClockMask, max(0, c.slot.clock.unixMs()/1000-used)))
+	c.simple(fmt.Sprintf("Value at:%p refcount:%d encoding:%s serializedlength:%d lru:%d lru_seconds_idle:%d",
+		val, c.refCount(args[2]), e.Encoding(), serializedLength(val), used&lruClockMask, max(0, c.slot.clock.unixMs()/1000-used)))
 }
 
 // serializedLength is the number of bytes a string takes in a snapshot that does not compress: small integers have

@@ -1,6 +1,10 @@
 package server
 
-import "kvserver/store"
+import (
+	"math"
+
+	"kvserver/store"
+)
 
 var objectSubRows = []row{
 	{"encoding", 3, readonly, specs{keysAt(kRO, 2, 2, 1)}, "2.2.3", "Returns the internal encoding of a Redis object.", objectEncoding},
@@ -25,11 +29,29 @@ func objectEncoding(c *client, args [][]byte) {
 	}
 }
 
-// objectRefCount: no two keys share a value. Redis shares the integers below 10000, and answers 2147483647 for them.
 func objectRefCount(c *client, args [][]byte) {
 	if _, ok := c.peek(args[2]); ok {
-		c.int(1)
+		c.int(c.refCount(args[2]))
 	}
+}
+
+// Redis has the objects of the integers from 0 to 9999 ready, for all keys to share, and answers for them with a number of
+// references that never changes.
+const (
+	sharedIntegers = 10000
+	sharedRefCount = math.MaxInt32
+)
+
+// refCount is what Redis answers for the value of a key that exists; here no two keys share one.
+func (c *client) refCount(key []byte) int64 {
+	if c.view.Peek(key).Encoding() != "int" {
+		return 1
+	}
+	val, _, _ := c.view.PeekString(key)
+	if n, _ := parseInt(val); n < 0 || n >= sharedIntegers {
+		return 1
+	}
+	return sharedRefCount
 }
 
 func objectIdleTime(c *client, args [][]byte) {
