@@ -31,6 +31,10 @@ func TestHardOutputLimitBoundsAReply(t *testing.T) {
 	if got := do(admin, "GET", "end"); got != "$7\r\nreached\r\n" {
 		t.Errorf("the last command of the EXEC was not run: %q", got)
 	}
+	do(admin, "CONFIG", "SET", "client-output-buffer-limit", "normal 10 0 0")
+	if got := do(admin, "CONFIG", "SET", "client-output-buffer-limit", "normal 1048576 0 0"); got != "+OK\r\n" || connOf(admin).closed {
+		t.Errorf("a limit too small for any reply was not taken back: %q", got)
+	}
 	silent := newTestClient(t, s)
 	do(silent, "CLIENT", "REPLY", "OFF")
 	if reply, v := feed(silent, request(mget...)); v != transport.More || reply != "" {
