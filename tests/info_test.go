@@ -172,7 +172,7 @@ func TestInfoCountsMatchThePeer(t *testing.T) {
 		}
 		return got
 	}
-	ours, theirs := ask(startServer(t).dial()), ask(startPeer(t).dial())
+	ours, theirs := ask(ownServer(t).dial()), ask(startPeer(t).dial())
 	for _, f := range fields {
 		if ours[f] != theirs[f] {
 			t.Errorf("%s is %q, and %q in Redis", f, ours[f], theirs[f])

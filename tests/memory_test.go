@@ -95,3 +95,71 @@ func TestShortLivedKeys(t *testing.T) {
 		t.Errorf("expired_keys is %d, want %d", n, rounds*keys)
 	}
 }
+
+// TestOneVolatileKeyAmongMany: a key that expires is found among many that do
+// not, though nobody asks for it.
+func TestOneVolatileKeyAmongMany(t *testing.T) {
+	s := ownServer(t)
+	c := s.dial()
+	loadKeys(c, scaled(200_000), 10)
+	c.ok("SET", "volatile", "v", "PX", "50")
+	eventually(t, "the only volatile key has expired", func() bool { return infoInt(c, "stats", "expired_keys") == 1 })
+}
+
+// TestIdleTime: what resets the clock of a key, and what only looks.
+func TestIdleTime(t *testing.T) {
+	touching := []string{"GET %s", "STRLEN %s", "TOUCH %s", "GETRANGE %s 0 1", "MGET %s", "SET %s v", "APPEND %s x", "GETEX %s", "COPY %s copy"}
+	looking := []string{"EXISTS %s", "TTL %s", "PTTL %s", "TYPE %s", "EXPIRETIME %s", "OBJECT ENCODING %s", "OBJECT IDLETIME %s",
+		"MEMORY USAGE %s", "SCAN 0 MATCH %s", "KEYS %s"}
+	check := func(t *testing.T, c *conn, noTouch bool) {
+		args := []string{"MSET", "waits", "v"}
+		for _, line := range append(touching, looking...) {
+			args = append(args, line, "v")
+		}
+		c.ok(args...)
+		idle := func(key string) int64 {
+			n, _ := c.value("OBJECT", "IDLETIME", key).int()
+			return n
+		}
+		eventually(t, "the keys are idle", func() bool { return idle("waits") >= 2 })
+		run := func(lines []string) {
+			for _, line := range lines {
+				words := strings.Fields(line)
+				for i, w := range words {
+					if w == "%s" {
+						words[i] = line // the key is named as its command
+					}
+				}
+				c.do(words...)
+			}
+		}
+		run(looking)
+		if noTouch {
+			c.ok("CLIENT", "NO-TOUCH", "ON")
+			run([]string{"GET %s", "STRLEN %s", "MGET %s"})
+			for _, key := range []string{"GET %s", "STRLEN %s", "MGET %s"} {
+				if idle(key) < 2 {
+					t.Errorf("%s reset the idle time although NO-TOUCH is on", key)
+				}
+			}
+			run([]string{"TOUCH %s"})
+			if idle("TOUCH %s") >= 2 {
+				t.Error("TOUCH did not touch with NO-TOUCH on")
+			}
+			c.ok("CLIENT", "NO-TOUCH", "OFF")
+		}
+		run(touching)
+		for _, line := range looking {
+			if idle(line) < 2 {
+				t.Errorf("%s reset the idle time", line)
+			}
+		}
+		for _, line := range touching {
+			if idle(line) >= 2 {
+				t.Errorf("%s did not reset the idle time", line)
+			}
+		}
+	}
+	t.Run("ours", func(t *testing.T) { check(t, startServer(t).dial(), true) })
+	t.Run("the peer", func(t *testing.T) { check(t, startPeer(t).dial(), false) })
+}

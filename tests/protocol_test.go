@@ -296,7 +296,7 @@ func TestGarbage(t *testing.T) {
 // TestHalfSentCommands: connections that end in the middle of a command leave
 // nothing behind.
 func TestHalfSentCommands(t *testing.T) {
-	s := startServer(t)
+	s := ownServer(t)
 	whole := string(encode("SET", "half", "sent"))
 	for cut := 1; cut < len(whole); cut++ {
 		nc, err := net.Dial("tcp", s.addr)

@@ -58,7 +58,9 @@ func startServer(t testing.TB, args ...string) *server {
 			t.Skipf("needs a server of its own with %q, and KVSERVER_ADDR names one", args)
 		}
 		s := &server{t: t, addr: addr}
-		s.dial().do("FLUSHALL")
+		c := s.dial()
+		c.do("FLUSHALL")
+		c.nc.Close()
 		return s
 	}
 	bin, err := serverBinary()
