@@ -21,9 +21,9 @@ var outputClasses = []string{"normal", "slave", "pubsub"}
 
 const defaultOutputLimits = "normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60"
 
-// outputFreeBytes of the replies that wait for a client count for no limit, as in Redis, where they have a buffer of their
-// own: whatever the limits are, a client can be answered that it has changed them.
-const outputFreeBytes = 16 << 10
+// outputBytesMin is what smaller limits, except 0, are taken for: whatever a limit is, a client can be answered that it has
+// changed it. In Redis so much has room in a buffer that counts for no limit.
+const outputBytesMin = 16 << 10
 
 // canonicalOutputLimits reads "class hard soft seconds" groups; later groups win.
 func canonicalOutputLimits(v string) (string, error) {
@@ -91,6 +91,11 @@ func (s *Server) applyOutputLimits() error {
 		return err
 	}
 	normal := limits["normal"]
+	for _, bytes := range []*int64{&normal.hardBytes, &normal.softBytes} {
+		if *bytes != 0 {
+			*bytes = max(*bytes, outputBytesMin)
+		}
+	}
 	s.params.normalOutput.Store(&normal)
 	return nil
 }
@@ -100,14 +105,14 @@ func (s *Server) applyOutputLimits() error {
 func (c *client) limitOutput() {
 	c.over, c.bytesMax = false, 0
 	if hard := c.s.params.normalOutput.Load().hardBytes; hard > 0 {
-		c.bytesMax = int(max(hard+outputFreeBytes-int64(c.conn.OutputBytes()), 1))
+		c.bytesMax = int(max(hard-int64(c.conn.OutputBytes()), 1))
 	}
 }
 
 // overHardLimit tells whether the replies waiting for c, with those of the batch just run, are beyond the limit.
 func (c *client) overHardLimit() bool {
 	hard := c.s.params.normalOutput.Load().hardBytes
-	return c.over || hard > 0 && int64(len(c.buf)+c.conn.OutputBytes()) > hard+outputFreeBytes
+	return c.over || hard > 0 && int64(len(c.buf)+c.conn.OutputBytes()) > hard
 }
 
 // closeSlow closes clients whose waiting replies stayed above the soft limit for too long. It runs under the
@@ -118,7 +123,7 @@ func (s *Server) closeSlow(now time.Time) {
 		return
 	}
 	for _, c := range s.clients.all() {
-		if int64(c.conn.OutputBytes()) <= limit.softBytes+outputFreeBytes {
+		if int64(c.conn.OutputBytes()) <= limit.softBytes {
 			c.slowSince = time.Time{}
 			continue
 		}
