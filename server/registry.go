@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"sync"
@@ -90,22 +91,37 @@ func (s *Server) accept(conn transport.Conn) (transport.Session, []byte) {
 const reservedDescriptors = 32
 
 // fitMaxClients lowers maxclients to what the limit on open files allows, as Redis does, so that the client too many
-// is told so instead of waiting in the queue of connections.
+// is told so instead of waiting in the queue of connections. From then on no more can be asked for.
 func (s *Server) fitMaxClients() error {
+	fits, err := clientsThatFit()
+	if err != nil {
+		return err
+	}
+	if wanted := s.params.maxClients.Get(); wanted > fits {
+		s.log.Warn("maxclients lowered: the limit on open files allows no more", "wanted", wanted, "maxclients", fits)
+		if err := s.params.registry.Set([2]string{"maxclients", strconv.FormatInt(fits, 10)}); err != nil {
+			return err
+		}
+	}
+	s.params.registry.OnChange([]string{"maxclients"}, func() error {
+		if s.params.maxClients.Get() > fits {
+			return fmt.Errorf("The operating system is not able to handle the specified number of clients, try with %d", fits)
+		}
+		return nil
+	})
+	return nil
+}
+
+// clientsThatFit is the number of connections that the limit on open files allows.
+func clientsThatFit() (int64, error) {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		return fmt.Errorf("read the limit on open files: %w", err)
-	}
-	wanted := s.params.maxClients.Get()
-	if limit.Cur >= uint64(wanted)+reservedDescriptors {
-		return nil
+		return 0, fmt.Errorf("read the limit on open files: %w", err)
 	}
 	if limit.Cur <= reservedDescriptors {
-		return fmt.Errorf("the limit on open files is %d: too few to serve even one client", limit.Cur)
+		return 0, fmt.Errorf("the limit on open files is %d: too few to serve even one client", limit.Cur)
 	}
-	fits := strconv.FormatUint(limit.Cur-reservedDescriptors, 10)
-	s.log.Warn("maxclients lowered: the limit on open files allows no more", "wanted", wanted, "maxclients", fits)
-	return s.params.registry.Set([2]string{"maxclients", fits})
+	return int64(min(limit.Cur, math.MaxInt64)) - reservedDescriptors, nil
 }
 
 // protectedMode refuses clients from other machines while nothing protects the data: a server that someone
