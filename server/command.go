@@ -115,6 +115,7 @@ type command struct {
 	id        int    // index of the per-slot counters
 	oneKey    bool   // its only key is argument 1: the common case, locked without collecting keys
 	lockWrite bool   // its keys are locked for writing
+	joins     bool   // nothing but its one key is needed to run it: neighbours in a pipeline run under one lock
 	parent    *command
 	subs      []*command
 	subByName map[string]*command
@@ -183,6 +184,8 @@ func (t *table) add(r row, parent *command, g group) *command {
 	t.all = append(t.all, cmd)
 	cmd.oneKey = len(r.keys) == 1 && r.keys[0].first == 1 && r.keys[0].last == 1
 	cmd.lockWrite = r.flags&(write|locksForWriting) != 0
+	cmd.joins = cmd.oneKey && r.handle != nil && parent == nil &&
+		r.flags&(exclusive|walksKeyspace|blocking|notQueued|noAuth|noMulti|protected) == 0
 	if parent != nil {
 		cmd.fullName = parent.name + "|" + r.name
 		return cmd

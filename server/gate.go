@@ -13,13 +13,15 @@ import (
 type slot struct {
 	mu sync.Mutex
 	// mu guards all of the following.
-	index int
-	view  *store.View
-	rec   *hotkeys.Recorder // nil while hot key tracking is off
-	args  [][]byte          // arguments of the command being run; they alias the input
-	keys  [][]byte          // its keys, for commands that have several
-	clock clock
-	stats slotStats
+	index    int
+	view     *store.View
+	rec      *hotkeys.Recorder // nil while hot key tracking is off
+	args     [][]byte          // arguments of the command being run; they alias the input
+	argsUsed int               // most arguments that args has held since it was cleared
+	keys     [][]byte          // its keys, for commands that have several
+	row      []frame           // neighbours in a pipeline that run together
+	clock    clock
+	stats    slotStats
 
 	lastName []byte   // spelling of the latest command name seen here, as the client wrote it
 	last     *command // its row: a pipeline mostly repeats itself, and this spares the map
@@ -38,7 +40,7 @@ func (sl *slot) countAccesses() {
 }
 
 // keptArgs is the most arguments a slot keeps room for between batches: 24 bytes each.
-const keptArgs = 64
+const keptArgs = 512
 
 // forgetArgs lets go of what the arguments of the latest commands alias, which may be the buffer of a frame of
 // hundreds of megabytes whose client has given it up, and of the room that a command with very many took.
@@ -46,7 +48,9 @@ func (sl *slot) forgetArgs() {
 	if cap(sl.args) > keptArgs {
 		sl.args = nil
 	}
-	clear(sl.args[:cap(sl.args)])
+	clear(sl.args[:min(sl.argsUsed, cap(sl.args))])
+	sl.argsUsed = 0
+	clear(sl.row)
 	if cap(sl.keys) > keptArgs {
 		sl.keys = nil // cleared after each command
 	}

@@ -84,33 +84,46 @@ func (c *client) runBatch(in []byte) (used, need int, v transport.Verdict) {
 	}()
 	c.queryBytes = len(in)
 	for {
-		args, n, need, err := c.parser.next(in[used:], c.slot.args[:0], c.limits())
-		if err == errNeedMore {
-			return used, need, transport.More
-		}
-		if err != nil {
-			c.protocolError(err)
+		ahead := c.parseAhead(in[used:])
+		ran, full := c.runRow(ahead.row)
+		used += ran
+		switch {
+		case full:
+			c.parser.reset() // what was parsed and not run comes again
+			return used, 0, transport.Flush
+		case ahead.err == errNeedMore:
+			return used, ahead.need, transport.More
+		case ahead.err != nil:
+			c.protocolError(ahead.err)
 			return used, 0, transport.Close
-		}
-		if len(args) > 0 {
-			c.slot.args = args[:0]
-			c.mark = len(c.buf)
-			c.verdict = transport.More
-			if !c.dispatch(args) {
+		case len(ahead.next.args) > 0:
+			c.begin()
+			if !c.dispatch(ahead.next.args) {
 				c.parser.reset()
 				return used, 0, transport.Park
 			}
 			c.dropReply()
+			used += ahead.next.bytes
+			if c.verdict != transport.More {
+				return used, 0, c.verdict
+			}
+		default:
+			used += ahead.next.bytes
 		}
-		used += n
-		if c.verdict != transport.More && len(args) > 0 {
-			return used, 0, c.verdict
-		}
-		if len(c.buf) >= transport.HighWater || c.over {
+		if c.outputFull() {
 			return used, 0, transport.Flush
 		}
 	}
 }
+
+// begin prepares for the next command.
+func (c *client) begin() {
+	c.mark = len(c.buf)
+	c.verdict = transport.More
+}
+
+// outputFull tells whether the output is worth a write.
+func (c *client) outputFull() bool { return len(c.buf) >= transport.HighWater || c.over }
 
 // overQueryLimit tells whether waiting input, with what is known to follow it and what is known about its arguments, and
 // the commands queued in MULTI are beyond client-query-buffer-limit. A frame that will be too large is not waited for.
