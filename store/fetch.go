@@ -1,5 +1,7 @@
 package store
 
+import "sync/atomic"
+
 // Fetch reads what lookups of the locked keys are about to read: first each key's bucket, then its entry. A lookup waits
 // for both, one after the other, mostly for memory beyond a core's own caches; here the reads for different keys do not
 // depend on each other, and the processor has many of them under way at once. It is worth it from two keys on.
@@ -18,8 +20,9 @@ func (v *View) Fetch() {
 		b := g.bucketAt(g.home(pos) * bucketSize)
 		for _, slot := range b[:b.count()] {
 			if tagOf(slot) == uint16(pos) {
+				// Atomic, since one may be the access word of this entry and the other that of the next.
 				e := g.entry(slot)
-				sum += *(*uint32)(e.at(0)) + *(*uint32)(e.at(min(fetchAhead, g.size-e.off-unit)))
+				sum += atomic.LoadUint32(e.access()) + atomic.LoadUint32((*uint32)(e.at(min(fetchAhead, g.size-e.off-unit))))
 			}
 		}
 	}
