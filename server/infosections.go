@@ -119,17 +119,20 @@ func replicationInfo(w *info.Writer) {
 }
 
 func (s *Server) statsInfo(w *info.Writer) {
-	var commands, hits, misses, expired int64
+	var commands, hits, misses, expired, inBytes, outBytes int64
 	for _, sl := range s.gate.slots {
 		for i := range sl.stats.commands {
 			commands += sl.stats.commands[i].calls
 		}
 		st := sl.view.Stats()
 		hits, misses, expired = hits+st.Hits, misses+st.Misses, expired+st.Expired
+		inBytes, outBytes = inBytes+sl.stats.inBytes, outBytes+sl.stats.outBytes
 	}
 	w.Int("total_connections_received", s.counters.connections.Load())
 	w.Int("total_commands_processed", commands)
 	w.Int("instantaneous_ops_per_sec", s.rates.opsPerSecond())
+	w.Int("total_net_input_bytes", inBytes)
+	w.Int("total_net_output_bytes", outBytes)
 	w.Int("rejected_connections", s.counters.rejectedConnections.Load())
 	w.Int("expired_keys", expired)
 	w.Int("evicted_keys", 0)
@@ -254,6 +257,7 @@ func (s *Server) resetStats() {
 	for _, sl := range s.gate.slots {
 		clear(sl.stats.commands)
 		clear(sl.stats.errors)
+		sl.stats.inBytes, sl.stats.outBytes = 0, 0
 		sl.view.ResetStats()
 	}
 	s.counters.connections.Store(0)

@@ -59,6 +59,8 @@ func (c *client) Feed(in, out []byte) (used, need int, reply []byte, v transport
 	c.buf = out
 	c.limitOutput()
 	used, need, v = c.runBatch(in)
+	c.slot.stats.inBytes += int64(used)
+	c.slot.stats.outBytes += int64(len(c.buf) - len(out))
 	c.slot.forgetArgs()
 	c.slot.countAccesses()
 	c.queryBytes = len(in) - used

@@ -11,6 +11,8 @@ import (
 type slotStats struct {
 	commands []commandStat    // by command id
 	errors   map[string]int64 // by the error's code
+
+	inBytes, outBytes int64 // requests run and their replies
 }
 
 // commandStat is what INFO commandstats and latencystats tell about a command.

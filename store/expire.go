@@ -93,7 +93,7 @@ func (v *View) ExpireCycle(segmentsMax int) (removed int64, more bool) {
 func (v *View) cycleShard(sh *shard, first uint64) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	earliest := int64(noDeadline)
+	earliest := int64(never)
 	for db := range sh.tables {
 		t := sh.tables[db].Load()
 		if t == nil {
@@ -114,7 +114,7 @@ func (v *View) cycleShard(sh *shard, first uint64) {
 func (v *View) cycleTable(t *table, first uint64) bool {
 	c := &t.cycle
 	if !c.running {
-		*c = cycle{running: true, earliest: noDeadline}
+		*c = cycle{running: true, earliest: never}
 	}
 	for range cycleSegmentsMax {
 		pos := first | c.next>>shardBits
@@ -150,7 +150,7 @@ func (g *segment) end(pos uint64) uint64 {
 
 // expireSegment removes the expired entries of a segment and sets its bound to what is left.
 func (v *View) expireSegment(t *table, g *segment) {
-	g.earliest = noDeadline
+	g.earliest = never
 	for home := range uint32(1) << g.bucketBits {
 		for off := home * bucketSize; ; {
 			b := g.bucketAt(off)

@@ -113,7 +113,7 @@ func (v *View) Expire(key []byte, atMs int64, cond ExpireCond) bool {
 		v.delete(v.position(key), key)
 		return true
 	}
-	v.setDeadline(key, e, min(atMs, noDeadline-1))
+	v.setDeadline(key, e, atMs)
 	return true
 }
 

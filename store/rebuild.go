@@ -95,7 +95,7 @@ func (v *View) rebuild(g *segment, bucketBits uint8, spare uint32) bool {
 	if size > arenaMax {
 		return false
 	}
-	to := segment{depth: g.depth, earliest: noDeadline}
+	to := segment{depth: g.depth, earliest: never}
 	v.fill(&to, bucketBits, size, src)
 	v.replace(g, to.arena)
 	g.earliest = to.earliest

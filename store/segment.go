@@ -12,12 +12,17 @@ type segment struct {
 	depth    uint8
 	count    uint32
 	volatile uint32 // entries with a deadline
-	// earliest is a lower bound of the deadlines, in ms; noDeadline without volatile entries.
+	// earliest is a lower bound of the deadlines, in ms; never without volatile entries.
 	earliest int64
 	objects  objects
 }
 
-const noDeadline = math.MaxInt64
+const (
+	// noDeadline is the deadline of an entry that has none; every other number is one that a client may give.
+	noDeadline = math.MinInt64
+	// never is the earliest deadline where there is none.
+	never = math.MaxInt64
+)
 
 // home returns the bucket of a position: the bits that follow the shard's and the segment's.
 func (g *segment) home(pos uint64) uint32 {
@@ -221,7 +226,7 @@ func (s *Store) remove(g *segment, home uint32, slot *uint32) {
 	}
 	if flags&hasDeadline != 0 {
 		if g.volatile--; g.volatile == 0 {
-			g.earliest = noDeadline
+			g.earliest = never
 		}
 	}
 	g.dead += e.need()

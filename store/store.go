@@ -60,7 +60,7 @@ func New(o Options) *Store {
 	s := &Store{seed: maphash.MakeSeed(), pool: pages.New(), databases: o.Databases}
 	for i := range s.shards {
 		s.shards[i].tables = make([]atomic.Pointer[table], o.Databases)
-		s.shards[i].earliest.Store(noDeadline)
+		s.shards[i].earliest.Store(never)
 	}
 	return s
 }

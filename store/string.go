@@ -187,7 +187,7 @@ func (v *View) putUntil(pos uint64, key []byte, val value, atMs int64) {
 	case atMs == 0:
 		v.put(pos, key, val, noDeadline)
 	case atMs > v.nowMs:
-		v.put(pos, key, val, min(atMs, noDeadline-1))
+		v.put(pos, key, val, atMs)
 	case !v.delete(pos, key):
 		v.touchWatched(pos, key)
 	}
@@ -228,7 +228,7 @@ func (v *View) GetEx(key []byte, ex Expiry) (val []byte, ok bool, err error) {
 		v.setDeadline(key, e, noDeadline)
 	case ex.AtMs > v.nowMs:
 		val = v.kept(val)
-		v.setDeadline(key, e, min(ex.AtMs, noDeadline-1))
+		v.setDeadline(key, e, ex.AtMs)
 	default:
 		v.delete(v.position(key), key)
 	}

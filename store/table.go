@@ -26,8 +26,8 @@ type table struct {
 const depthMax = 30
 
 func (s *Store) newTable() *table {
-	t := &table{earliest: noDeadline, deepest: 1}
-	t.directory = []*segment{{earliest: noDeadline, arena: s.newArena(arenaMin, 0)}}
+	t := &table{earliest: never, deepest: 1}
+	t.directory = []*segment{{earliest: never, arena: s.newArena(arenaMin, 0)}}
 	s.heapBytes.Add(tableSize + segmentSize + pointerSize)
 	return t
 }
@@ -80,8 +80,8 @@ func (v *View) split(t *table, g *segment, pos uint64) {
 			}
 		})
 	}
-	right := &segment{depth: g.depth + 1, earliest: noDeadline}
-	left := segment{depth: g.depth + 1, earliest: noDeadline}
+	right := &segment{depth: g.depth + 1, earliest: never}
+	left := segment{depth: g.depth + 1, earliest: never}
 	v.fillHalf(&left, g, low, true)
 	v.fillHalf(right, g, high, false)
 	if g.depth == t.depth {
@@ -168,7 +168,7 @@ func (v *View) merge(t *table, g *segment, pos uint64) bool {
 		left, right = buddy, g
 	}
 	first &^= size
-	to := segment{depth: g.depth - 1, earliest: noDeadline, objects: left.objects}
+	to := segment{depth: g.depth - 1, earliest: never, objects: left.objects}
 	bucketBits := bucketBitsFor(g.count + buddy.count)
 	sources := [2]source{{left, v.collect(left, v.work.items[0][:0]), true}, {right, v.collect(right, v.work.items[1][:0]), false}}
 	for _, src := range sources {
