@@ -130,7 +130,11 @@ func TestBackpressure(t *testing.T) {
 func TestKeptInputAfterBackpressure(t *testing.T) {
 	each(t, func(t *testing.T, h *harness) {
 		c, s := h.dial()
-		go c.send("%secho end\n", strings.Repeat("big 1000000\n", 12))
+		go func() {
+			if _, err := fmt.Fprintf(c, "%secho end\n", strings.Repeat("big 1000000\n", 12)); err != nil {
+				t.Error(err)
+			}
+		}()
 		eventually(t, "output pending", func() bool { return s.c.OutputBytes() > 0 })
 		c.expectX(12 * 1000000)
 		c.expect("end\n")
