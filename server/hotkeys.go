@@ -69,7 +69,7 @@ func (s *Server) configureTracking() error {
 	return nil
 }
 
-var errCountersBelowTopK = errors.New("must be 0 (automatic) or at least hotkeys-top-k")
+var errCountersBelowTopK = errors.New("hotkeys-counters must be 0 (automatic) or at least hotkeys-top-k")
 
 func (s *Server) hotkeysInfo(w *info.Writer) {
 	samples, duration := s.tracker.LastWindow()

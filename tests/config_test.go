@@ -155,6 +155,7 @@ func TestBadConfigStopsTheStart(t *testing.T) {
 		{"appendonly yes\n", 1, []string{"appendonly", "yes"}},
 		{"save 60 1\n", 1, []string{"save"}},
 		{"hotkeys-top-k 16\nhotkeys-counters 8\n", 0, []string{"hotkeys-counters", "8", "16"}},
+		{"hotkeys-counters 8\nhotkeys-top-k 16\n", 2, []string{"hotkeys-top-k", "16", "hotkeys-counters must be"}},
 	} {
 		t.Run(strings.TrimSpace(bad.text), func(t *testing.T) {
 			dir := t.TempDir()
