@@ -190,7 +190,7 @@ func canonicalPercentiles(v string) (string, error) {
 	for i, w := range words {
 		f, err := strconv.ParseFloat(w, 64)
 		if err != nil || !(f >= 0 && f <= 100) { // nor NaN
-			return "", errors.New("latency-tracking-info-percentiles should contain comma separated values between 0.0 and 100.0")
+			return "", errors.New("must be numbers between 0 and 100, separated by blanks")
 		}
 		words[i] = strconv.FormatFloat(f, 'f', -1, 64)
 	}

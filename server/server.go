@@ -133,6 +133,9 @@ func (s *Server) Start() error {
 
 func (s *Server) listen() error {
 	p := s.params
+	if p.port.Get() == 0 && p.tlsPort.Get() == 0 && p.unixSocket.Get() == "" {
+		return errors.New("nothing to listen on: port and tls-port are 0 and there is no unixsocket")
+	}
 	if p.port.Get() != 0 {
 		if err := s.listenTCP(int(p.port.Get()), transport.ListenOptions{}); err != nil {
 			return err

@@ -79,9 +79,6 @@ func (s *Server) listenTCP(port int, o transport.ListenOptions) error {
 			return fmt.Errorf("listen on %s port %d: %w", host, port, err)
 		}
 		s.log.Info("listening", "address", bound.String(), "tls", o.TLS != nil)
-		if port == 0 {
-			break // a second address would get another port
-		}
 	}
 	return nil
 }

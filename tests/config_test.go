@@ -169,7 +169,7 @@ func TestBadConfigStopsTheStart(t *testing.T) {
 	}
 	for _, args := range [][]string{
 		{"--hotkeys-top-k", "1001"}, {"--hotkeys-top-k=-1"}, {"--nosuch-flag", "1"}, {"--timeout", "abc"}, {"nosuch.conf"},
-		{"--hotkeys-window-seconds", "301"}, {"--loglevel", "loud"},
+		{"--hotkeys-window-seconds", "301"}, {"--loglevel", "loud"}, {"--port", "0"},
 	} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			code, out := runToEnd(t, "", args...)

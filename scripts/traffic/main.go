@@ -69,7 +69,7 @@ func run(address string) error {
 		return err
 	}
 
-	fmt.Printf("\n# %d clients now send 20,000 GET and SET a second: %d %% to %s, %d %% to %s, which does not\n"+
+	fmt.Printf("\n# %d clients now send up to 20,000 GET and SET a second: %d %% to %s, %d %% to %s, which does not\n"+
 		"# exist, the rest to %d products by a Zipf law. After two and a half windows:\n\n",
 		connections, hotPercent, hotKey, missingPercent, missingKey, productKeys)
 	const run = 2500 * time.Millisecond
