@@ -137,7 +137,7 @@ func (r *Registry) Memory(name string, def, min, max int64, opts ...Option) *Int
 		allowed: fmt.Sprintf("a size between %d and %d bytes, such as 64mb", min, max),
 		def:     strconv.FormatInt(def, 10),
 		parse: func(text string) (string, error) {
-			n, err := parseSize(text)
+			n, err := ParseSize(text)
 			if err != nil {
 				return "", invalid("argument must be a memory value")
 			}
@@ -209,8 +209,9 @@ var sizeUnits = []struct {
 
 var errSize = errors.New("not a size in bytes")
 
-// parseSize reads digits and an optional unit.
-func parseSize(text string) (int64, error) {
+// ParseSize reads a size in bytes as the configuration file has it: digits and an optional unit, k, m and g for powers of
+// 1000, kb, mb and gb for powers of 1024, in any case.
+func ParseSize(text string) (int64, error) {
 	digits := len(text) - len(strings.TrimLeft(text, "0123456789"))
 	n, err := strconv.ParseInt(text[:digits], 10, 64)
 	if err != nil {

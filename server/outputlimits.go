@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"kvserver/config"
 )
 
 // outputLimit bounds the replies that wait for a slow client: hard at any moment, soft for longer than a time.
@@ -51,38 +53,18 @@ func parseOutputLimits(v string) (map[string]outputLimit, error) {
 		if class == "replica" {
 			class = "slave"
 		}
-		hard, ok1 := parseMemory(words[1])
-		soft, ok2 := parseMemory(words[2])
+		hard, hardErr := config.ParseSize(words[1])
+		soft, softErr := config.ParseSize(words[2])
 		seconds, err := strconv.ParseInt(words[3], 10, 32)
 		switch {
 		case class != "normal" && class != "slave" && class != "pubsub":
 			return nil, errors.New("Invalid client class specified in buffer limit configuration.")
-		case !ok1 || !ok2 || err != nil || seconds < 0:
+		case hardErr != nil || softErr != nil || err != nil || seconds < 0:
 			return nil, errors.New("Error in hard, soft or soft_seconds setting in buffer limit configuration.")
 		}
 		limits[class] = outputLimit{hard, soft, seconds}
 	}
 	return limits, nil
-}
-
-// parseMemory reads a size with an optional unit: k, m, g are powers of 1000, kb, mb, gb of 1024.
-func parseMemory(word string) (int64, bool) {
-	lower := strings.ToLower(word)
-	unit := int64(1)
-	for _, u := range []struct {
-		suffix string
-		bytes  int64
-	}{{"kb", 1 << 10}, {"mb", 1 << 20}, {"gb", 1 << 30}, {"k", 1e3}, {"m", 1e6}, {"g", 1e9}, {"b", 1}} {
-		if rest, found := strings.CutSuffix(lower, u.suffix); found {
-			lower, unit = rest, u.bytes
-			break
-		}
-	}
-	n, err := strconv.ParseInt(lower, 10, 64)
-	if err != nil || n < 0 || n > (1<<63-1)/unit {
-		return 0, false
-	}
-	return n * unit, true
 }
 
 func (s *Server) applyOutputLimits() error {

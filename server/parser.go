@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"unsafe"
+
+	"kvserver/store"
 )
 
 // Limits of the request protocol. They are Redis's, so that a client that works there works here.
@@ -273,35 +275,5 @@ func hexDigit(b byte) (byte, bool) {
 
 func isSpace(b byte) bool { return b == ' ' || b >= '\t' && b <= '\r' }
 
-// parseInt reads a decimal int64 in the one form Redis accepts in protocol and arguments alike: no plus sign,
-// no leading zeros, no blanks, no "-0".
-func parseInt(b []byte) (int64, bool) {
-	if len(b) == 0 || len(b) > 20 {
-		return 0, false
-	}
-	digits, neg := b, false
-	if b[0] == '-' {
-		digits, neg = b[1:], true
-	}
-	if len(digits) == 0 {
-		return 0, false
-	}
-	if digits[0] == '0' {
-		return 0, len(b) == 1
-	}
-	var n uint64
-	for _, d := range digits {
-		d -= '0'
-		if d > 9 || n > (1<<64-1-9)/10 {
-			return 0, false
-		}
-		n = n*10 + uint64(d)
-	}
-	switch {
-	case neg && n <= 1<<63:
-		return -int64(n), true
-	case !neg && n < 1<<63:
-		return int64(n), true
-	}
-	return 0, false
-}
+// parseInt reads a decimal int64 of the protocol or of an argument: false is "not an integer or out of range".
+func parseInt(b []byte) (int64, bool) { return store.ParseInteger(b) }

@@ -213,7 +213,7 @@ func (m *model) stepSetRange(key []byte, old modelValue) {
 
 func (m *model) stepIncr(key []byte, old modelValue, had bool) {
 	by := int64(m.random.Uint64()) >> m.random.IntN(64)
-	n, ok := parseInteger([]byte(old.text))
+	n, ok := ParseInteger([]byte(old.text))
 	sum, err := m.v.IncrBy(key, by)
 	switch {
 	case had && !ok:

@@ -7,7 +7,7 @@ import (
 
 // stringValue returns the value for a string as SET stores it: an integer if it is the canonical form of one.
 func stringValue(s []byte) value {
-	if n, ok := parseInteger(s); ok {
+	if n, ok := ParseInteger(s); ok {
 		return value{kind: kindInt, number: n}
 	}
 	return textValue(s)
@@ -29,8 +29,9 @@ const embstrMax = 44
 // integerLenMax is the length of the longest 64-bit integer, the sign included.
 const integerLenMax = 20
 
-// parseInteger returns the integer that s is the canonical decimal form of: no plus sign, no leading zeros, no "-0".
-func parseInteger(s []byte) (int64, bool) {
+// ParseInteger returns the integer that s is the canonical decimal form of: no plus sign, no leading zeros, no "-0", no
+// blanks. Redis takes integers in no other form, in values, arguments and protocol alike.
+func ParseInteger(s []byte) (int64, bool) {
 	if len(s) == 0 || len(s) > integerLenMax {
 		return 0, false
 	}
@@ -376,7 +377,7 @@ func (v *View) integerOf(e Entry) (int64, bool) {
 	if e.kind() == kindInt {
 		return e.integer(), true
 	}
-	return parseInteger(e.text())
+	return ParseInteger(e.text())
 }
 
 // IncrByFloat adds to the number at a key, 0 if it is missing, and returns the sum as it is stored.

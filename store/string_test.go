@@ -39,8 +39,8 @@ func TestParseInteger(t *testing.T) {
 		{"", 0, false}, {"-", 0, false}, {"+1", 0, false}, {"-0", 0, false}, {"01", 0, false}, {"-01", 0, false},
 		{" 1", 0, false}, {"1 ", 0, false}, {"1.0", 0, false}, {"1e3", 0, false}, {"0x1", 0, false}, {"/", 0, false},
 	} {
-		if n, ok := parseInteger([]byte(c.s)); ok != c.ok || ok && n != c.want {
-			t.Errorf("parseInteger(%q) = %d, %v", c.s, n, ok)
+		if n, ok := ParseInteger([]byte(c.s)); ok != c.ok || ok && n != c.want {
+			t.Errorf("ParseInteger(%q) = %d, %v", c.s, n, ok)
 		}
 	}
 }

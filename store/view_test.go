@@ -60,7 +60,7 @@ func TestCommandsAreSerializable(t *testing.T) {
 		sum := int64(0)
 		for _, name := range names {
 			val, _, _ := v.Get(name)
-			n, _ := parseInteger(val)
+			n, _ := ParseInteger(val)
 			sum += n
 		}
 		if sum != accounts*initial {
@@ -130,7 +130,7 @@ func TestOptimisticIncrements(t *testing.T) {
 				v.Unlock()
 				v.LockKey(k[0], false)
 				val, _, _ := v.Get(k[0])
-				old, _ := parseInteger(val)
+				old, _ := ParseInteger(val)
 				v.Unlock()
 				v.LockKeys(k, true)
 				if !v.Dirty(&w) {
