@@ -133,7 +133,7 @@ func TestParserHugeCountAllocatesNothing(t *testing.T) {
 	}
 }
 
-// referenceInt is what parseInt must agree with: the decimal form that prints back the same.
+// parseInt takes exactly the decimal form that prints back the same.
 func TestParseInt(t *testing.T) {
 	for _, tc := range []struct {
 		in string
