@@ -47,21 +47,10 @@ func reset(c *client, _ [][]byte) {
 }
 
 func selectDB(c *client, args [][]byte) {
-	n, ok := parseInt(args[1])
-	if !ok {
-		c.fail(errNotInteger)
-		return
+	if db, ok := c.dbIndex(args[1]); ok {
+		c.db = db
+		c.ok()
 	}
-	if n != int64(int32(n)) {
-		c.fail("ERR value is out of range, value must between -2147483648 and 2147483647")
-		return
-	}
-	if n < 0 || n >= c.s.params.databases.Get() {
-		c.fail(errDBIndexRange)
-		return
-	}
-	c.db = int(n)
-	c.ok()
 }
 
 // defaultUser is the only user until there are ACLs.

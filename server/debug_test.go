@@ -48,7 +48,7 @@ func newDebugClient(t *testing.T) *client {
 }
 
 func TestDebugReplies(t *testing.T) {
-	tests := []struct{ command, want string }{
+	tests := []replyCase{
 		{"DEBUG SLEEP 0", "+OK\r\n"},
 		{"DEBUG SLEEP abc", "+OK\r\n"},
 		{"DEBUG SLEEP nan", "+OK\r\n"},
@@ -63,18 +63,7 @@ func TestDebugReplies(t *testing.T) {
 		{"DEBUG HELP x", "-ERR unknown subcommand or wrong number of arguments for 'HELP'. Try DEBUG HELP.\r\n"},
 	}
 	c := newDebugClient(t)
-	for _, test := range tests {
-		if got := do(c, strings.Fields(test.command)...); got != test.want {
-			t.Errorf("%s\n got  %q\n want %q", test.command, got, test.want)
-		}
-	}
-	p := startPeer(t)
-	for _, test := range tests {
-		want := decoded(t, test.want)
-		if got := p.do(strings.Fields(test.command)...); got.String() != want.String() {
-			t.Errorf("%s: Redis answers %v, the table says %v", test.command, got, want)
-		}
-	}
+	checkReplies(t, c, tests)
 }
 
 var objectLine = regexp.MustCompile(`^\+Value at:0x[0-9a-f]+ refcount:\d+ encoding:(\w+) serializedlength:(\d+) lru:\d+ lru_seconds_idle:\d+$`)

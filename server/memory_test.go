@@ -9,7 +9,7 @@ import (
 )
 
 func TestMemoryReplies(t *testing.T) {
-	tests := []struct{ command, want string }{
+	tests := []replyCase{
 		{"MEMORY USAGE nosuch", "$-1\r\n"},
 		{"MEMORY USAGE nosuch SAMPLES -1", "-ERR syntax error\r\n"},
 		{"MEMORY USAGE nosuch SAMPLES", "-ERR syntax error\r\n"},
@@ -23,18 +23,7 @@ func TestMemoryReplies(t *testing.T) {
 		{"MEMORY HELP x", "-ERR wrong number of arguments for 'memory|help' command\r\n"},
 	}
 	c := newTestClient(t, newTestServer(t))
-	for _, test := range tests {
-		if got := do(c, strings.Fields(test.command)...); got != test.want {
-			t.Errorf("%s\n got  %q\n want %q", test.command, got, test.want)
-		}
-	}
-	p := startPeer(t)
-	for _, test := range tests {
-		want := decoded(t, test.want)
-		if got := p.do(strings.Fields(test.command)...); got.String() != want.String() {
-			t.Errorf("%s: Redis answers %v, the table says %v", test.command, got, want)
-		}
-	}
+	checkReplies(t, c, tests)
 }
 
 func TestMemoryUsageGrowsWithTheValue(t *testing.T) {

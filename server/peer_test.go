@@ -152,3 +152,23 @@ func (r reply) String() string {
 	}
 	return fmt.Sprintf("%c%v", r.kind, parts)
 }
+
+// replyCase is a command and the bytes of its reply.
+type replyCase struct{ command, want string }
+
+// checkReplies wants every reply of the table from c, and the same from a real server.
+func checkReplies(t *testing.T, c *client, tests []replyCase) {
+	t.Helper()
+	for _, test := range tests {
+		if got := do(c, strings.Fields(test.command)...); got != test.want {
+			t.Errorf("%s\n got  %q\n want %q", test.command, got, test.want)
+		}
+	}
+	p := startPeer(t)
+	for _, test := range tests {
+		want := decoded(t, test.want)
+		if got := p.do(strings.Fields(test.command)...); got.String() != want.String() {
+			t.Errorf("%s: Redis answers %v, the table says %v", test.command, got, want)
+		}
+	}
+}
