@@ -7,6 +7,7 @@ require (
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/redis/rueidis v1.0.79
 	github.com/spf13/pflag v1.1.0
+	github.com/tidwall/btree v1.8.1
 	github.com/tidwall/redcon v1.6.4
 	go.uber.org/goleak v1.3.0
 	golang.org/x/sys v0.50.0
@@ -15,7 +16,6 @@ require (
 
 require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
-	github.com/tidwall/btree v1.1.0 // indirect
 	github.com/tidwall/match v1.2.0 // indirect
 	go.uber.org/atomic v1.12.0 // indirect
 )
