@@ -225,11 +225,11 @@ func TestValidate(t *testing.T) {
 		t.Error("accepted a byte too many")
 	}
 	for _, s := range []string{
-		"08000000 0100 01 ff",          // no backlen
-		"09000000 0200 01 01 ff",       // two elements counted
-		"09000000 0100 01 02 ff",       // wrong backlen
-		"0a000000 0100 01 0080 ff",     // backlen of two bytes
-		"09000000 0100 f5 01 ff",       // unknown encoding
+		"08000000 0100 01 ff",      // no backlen
+		"09000000 0200 01 01 ff",   // two elements counted
+		"09000000 0100 01 02 ff",   // wrong backlen
+		"0a000000 0100 01 0080 ff", // backlen of two bytes
+		"09000000 0100 f5 01 ff",   // unknown encoding
 		"09000000 0100 ff 01 ff",
 		"0c000000 0100 f0 ffffffff ff", // longest string
 		"0c000000 0100 f0 7fffffff ff",
