@@ -47,37 +47,55 @@ const (
 // A kind is the type of a value in its high four bits and the encoding in its low four.
 type kind uint8
 
+// Types.
 const (
-	kindInt    kind = iota // a 64-bit integer that stands for its canonical decimal form
-	kindEmbstr             // a string that Redis would keep in one allocation with its object
-	kindRaw                // any other string
+	typeString kind = iota << 4
+	typeList
+	typeSet
+	typeZset
+	typeHash
+	typeStream
+
+	typeMask = 0xf0
 )
 
-const typeMask = 0xf0
+// Encodings. Packed values are bytes without pointers, in the formats of Redis (listpack, intset); the large ones are
+// collections.
+const (
+	kindInt    = typeString | iota // a 64-bit integer that stands for its canonical decimal form
+	kindEmbstr                     // a string that Redis would keep in one allocation with its object
+	kindRaw                        // any other string
+
+	kindListPacked = typeList
+	kindList       = typeList | 1
+	kindSetInts    = typeSet
+	kindSetPacked  = typeSet | 1
+	kindSet        = typeSet | 2
+	kindZsetPacked = typeZset
+	kindZset       = typeZset | 1
+	kindHashPacked = typeHash
+	kindHash       = typeHash | 1
+	kindStream     = typeStream
+)
+
+var typeNames = [...]string{"string", "list", "set", "zset", "hash", "stream"}
+
+var encodingNames = [256]string{
+	kindInt: "int", kindEmbstr: "embstr", kindRaw: "raw",
+	kindListPacked: "listpack", kindList: "quicklist",
+	kindSetInts: "intset", kindSetPacked: "listpack", kindSet: "hashtable",
+	kindZsetPacked: "listpack", kindZset: "skiplist",
+	kindHashPacked: "listpack", kindHash: "hashtable",
+	kindStream: "stream",
+}
 
 // typeName returns the name that the TYPE command gives.
-func (k kind) typeName() string {
-	switch k & typeMask {
-	case kindInt & typeMask:
-		return "string"
-	}
-	panic("store: unknown kind of value")
-}
+func (k kind) typeName() string { return typeNames[k>>4] }
 
 // encodingName returns the name that OBJECT ENCODING gives.
-func (k kind) encodingName() string {
-	switch k {
-	case kindInt:
-		return "int"
-	case kindEmbstr:
-		return "embstr"
-	case kindRaw:
-		return "raw"
-	}
-	panic("store: unknown kind of value")
-}
+func (k kind) encodingName() string { return encodingNames[k] }
 
-func (k kind) isString() bool { return k&typeMask == 0 }
+func (k kind) isString() bool { return k&typeMask == typeString }
 
 // Entry refers to an entry in the store, or to none. It is valid until the view unlocks or writes.
 type Entry struct {
@@ -126,7 +144,10 @@ func (e Entry) Size() int64 {
 		n += e.seg.objects.get(e.keyField()).size()
 	}
 	if e.flags()&valueOutside != 0 {
-		n += e.seg.objects.get(e.valueField()).size()
+		o := e.seg.objects.get(e.valueField())
+		if n += o.size(); o.coll != nil {
+			n += o.coll.footprint()
+		}
 	}
 	return n
 }
@@ -170,7 +191,7 @@ func (e Entry) need() uint32 { return roundUp(e.valueAt()+e.valueLen(), unit) }
 // integer returns the value of an entry of kind int.
 func (e Entry) integer() int64 { return int64(binary.LittleEndian.Uint64(e.valueField())) }
 
-// text returns the bytes of a string that is not of kind int.
+// text returns the bytes of a string that is not of kind int, or of a packed value.
 func (e Entry) text() []byte {
 	if e.flags()&valueOutside != 0 {
 		return e.seg.objects.get(e.valueField()).bytes

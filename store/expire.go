@@ -54,7 +54,7 @@ func (v *View) removeExpired() {
 		v.single, v.writable = false, false
 		v.keys = v.keys[:0]
 		sh.mu.Unlock()
-		v.freeRetired(len(v.work.retired))
+		v.freeAll()
 	}
 	clear(v.expired)
 	v.expired = v.expired[:0]
@@ -83,6 +83,7 @@ func (v *View) ExpireCycle(segmentsMax int) (removed int64, more bool) {
 			}
 			segmentsMax--
 			v.cycleShard(sh, uint64(v.cycleAt)<<(64-shardBits))
+			v.freeAll()
 		}
 		v.cycleAt++ // the type wraps it
 	}

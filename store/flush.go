@@ -99,9 +99,11 @@ func (s *Store) releaseTable(t *table) {
 			freed += int64(g.size)
 		}
 		for i := range g.objects.table {
-			if o := &g.objects.table[i]; o.bytes != nil {
+			o := &g.objects.table[i]
+			if o.bytes != nil || o.coll != nil {
 				s.objectBytes.Add(-o.size())
 			}
+			s.bury(o.coll)
 		}
 	}
 	s.heapBytes.Add(-freed)

@@ -49,6 +49,9 @@ func (v *View) Copy(from, to []byte, db int, replace bool) bool {
 	e := v.Peek(from)
 	val := e.value()
 	val.owned = false // an object stays the source's
+	if val.coll != nil {
+		val.coll = val.coll.clone(v)
+	}
 	v.putIn(db, to, val, deadlineOf(e), v.clock(), exists)
 	return true
 }
@@ -63,7 +66,11 @@ func (v *View) existsIn(db int, key []byte) bool {
 // transfer moves a key. For a moment both entries have the same object, which the source then gives up.
 func (v *View) transfer(from, to []byte, db int, replaces bool) {
 	e := v.Peek(from)
-	v.putIn(db, to, e.value(), deadlineOf(e), atomic.LoadUint32(e.access()), replaces)
+	val := e.value()
+	v.putIn(db, to, val, deadlineOf(e), atomic.LoadUint32(e.access()), replaces)
+	if val.coll != nil {
+		v.Peek(from).disown(val.coll)
+	}
 	v.Remove(from)
 }
 

@@ -125,7 +125,7 @@ func (v *View) drop(t *table, pos uint64, key []byte, slot *uint32) {
 func (v *View) unlink(t *table, pos uint64, slot *uint32) {
 	g := t.segment(pos)
 	volatile := g.volatile
-	v.store.remove(g, g.home(pos), slot)
+	v.remove(g, g.home(pos), slot)
 	t.keys.Add(-1)
 	if g.volatile != volatile {
 		t.volatile.Add(-1)
@@ -165,8 +165,16 @@ func (v *View) write(t *table, pos uint64, r *record) Entry {
 	if v.noTouch {
 		r.access = *e.access()
 	}
+	return v.rewrite(t, pos, slot, r)
+}
+
+// rewrite is write for the entry of *slot.
+func (v *View) rewrite(t *table, pos uint64, slot *uint32, r *record) Entry {
+	g := t.segment(pos)
+	e := g.entry(*slot)
 	volatile := g.volatile
-	if !v.store.overwrite(e, r) {
+	if !v.overwrite(e, r) {
+		e.disown(r.value.coll)
 		v.unlink(t, pos, slot)
 		return v.insert(t, pos, r)
 	}

@@ -5,11 +5,14 @@ import (
 	"unsafe"
 )
 
-// An object is a key or value too long to lie inside an entry. It lives on the Go heap and belongs to its segment.
+// An object is what does not lie inside an entry: a long key or value, or a collection. It lives on the Go heap and
+// belongs to its segment.
 type object struct {
 	bytes []byte
+	coll  collection // nil: bytes
 }
 
+// size is what the object takes on the Go heap, what a collection accounts for itself apart.
 func (o *object) size() int64 { return int64(cap(o.bytes)) + int64(unsafe.Sizeof(*o)) }
 
 // objects are the objects of a segment, found by number. The entry's field holds the number.

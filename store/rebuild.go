@@ -25,6 +25,7 @@ const itemsMax = 9 << bucketBitsMax
 type workspace struct {
 	items   [2][itemsMax]item
 	retired []pages.Run
+	doomed  []collection // no longer in the store
 }
 
 // grow makes room in a segment for one more entry, which takes n bytes. It reports false if the segment is full.
@@ -46,7 +47,7 @@ func (v *View) grow(g *segment, n uint32) bool {
 	a := v.store.newArena(size, g.bucketBits)
 	copy(a.bytes(0, g.used), g.bytes(0, g.used))
 	a.used, a.dead = g.used, g.dead
-	v.replace(g, a)
+	v.setArena(g, a)
 	return true
 }
 
@@ -58,8 +59,8 @@ func withSlack(n uint32) uint32 {
 	return roundUp(n+n/8, pages.Size)
 }
 
-// replace gives the segment another arena, and retires the old one.
-func (v *View) replace(g *segment, a arena) {
+// setArena gives the segment another arena, and retires the old one.
+func (v *View) setArena(g *segment, a arena) {
 	v.retire(g.arena)
 	g.arena = a
 }
@@ -71,6 +72,19 @@ func (v *View) retire(a arena) {
 	case a.base != nil:
 		v.store.heapBytes.Add(-int64(a.size))
 	}
+}
+
+// freeAll frees everything that writes have left behind. No lock may be held that others wait for: what is freed here may
+// be large.
+func (v *View) freeAll() {
+	if len(v.work.retired) > 0 {
+		v.freeRetired(len(v.work.retired))
+	}
+	for i, c := range v.work.doomed {
+		v.store.bury(c)
+		v.work.doomed[i] = nil
+	}
+	v.work.doomed = v.work.doomed[:0]
 }
 
 // freeRetired frees the first n retired arenas.
@@ -97,7 +111,7 @@ func (v *View) rebuild(g *segment, bucketBits uint8, spare uint32) bool {
 	}
 	to := segment{depth: g.depth, earliest: never}
 	v.fill(&to, bucketBits, size, src)
-	v.replace(g, to.arena)
+	v.setArena(g, to.arena)
 	g.earliest = to.earliest
 	return true
 }

@@ -71,9 +71,10 @@ type value struct {
 	number int64  // of kind int
 	bytes  []byte // of any other kind; copied, unless owned
 	owned  bool   // bytes are on the Go heap and the store may keep them
+	coll   collection
 }
 
-func (v *value) outside() bool { return len(v.bytes) > inlineMax }
+func (v *value) outside() bool { return len(v.bytes) > inlineMax || v.coll != nil }
 
 // fieldLen returns the length of the value field.
 func (v *value) fieldLen() uint32 {
@@ -87,10 +88,10 @@ func (v *value) fieldLen() uint32 {
 }
 
 func (v *value) object() object {
-	if v.owned {
-		return object{v.bytes}
+	if v.owned || v.coll != nil {
+		return object{v.bytes, v.coll}
 	}
-	return object{append([]byte(nil), v.bytes...)}
+	return object{bytes: append([]byte(nil), v.bytes...)}
 }
 
 func keyFieldLen(key []byte) uint32 {
@@ -110,7 +111,7 @@ func need(keyLen, valueLen uint32, deadline int64) uint32 {
 }
 
 // add writes a new entry, for which there must be room.
-func (s *Store) add(g *segment, pos uint64, r *record) Entry {
+func (v *View) add(g *segment, pos uint64, r *record) Entry {
 	keyLen := keyFieldLen(r.key)
 	n := need(keyLen, r.value.fieldLen(), r.deadline)
 	e := Entry{g, g.take(n)}
@@ -120,14 +121,14 @@ func (s *Store) add(g *segment, pos uint64, r *record) Entry {
 	*(*uint8)(e.at(flagsAt)) = 0
 	if len(r.key) > inlineMax {
 		e.setFlag(keyOutside, true)
-		o := object{append([]byte(nil), r.key...)}
-		s.objectBytes.Add(o.size())
+		o := object{bytes: append([]byte(nil), r.key...)}
+		v.store.objectBytes.Add(o.size())
 		binary.LittleEndian.PutUint32(e.keyField(), g.objects.add(o))
 	} else {
 		copy(e.keyField(), r.key)
 	}
 	g.dead += n - e.need()
-	s.overwrite(e, r)
+	v.overwrite(e, r)
 	g.place(g.home(pos), slotOf(uint16(pos), e.off))
 	g.count++
 	return e
@@ -135,7 +136,7 @@ func (s *Store) add(g *segment, pos uint64, r *record) Entry {
 
 // overwrite gives an entry another value and deadline, in place. It reports false, having done nothing, if they do not
 // fit into the entry's capacity. The value may alias the entry's own.
-func (s *Store) overwrite(e Entry, r *record) bool {
+func (v *View) overwrite(e Entry, r *record) bool {
 	g := e.seg
 	length := r.value.fieldLen()
 	n := need(e.keyLen(), length, r.deadline)
@@ -145,7 +146,7 @@ func (s *Store) overwrite(e Entry, r *record) bool {
 	*e.access() = r.access
 	g.dead += e.need() - n
 	had, has := e.flags()&hasDeadline != 0, r.deadline != noDeadline
-	number := s.keep(e, &r.value)
+	number := v.keep(e, &r.value)
 	at := e.deadlineAt()
 	if has {
 		at += deadlineSize
@@ -185,44 +186,51 @@ func (g *segment) extend(e Entry, n uint32) bool {
 
 // keep brings the objects of a segment in line with a value that replaces that of e, and returns the number of the new
 // value's object if it has one. The object that e had is reused when the new value fits it well.
-func (s *Store) keep(e Entry, v *value) (number uint32) {
+func (v *View) keep(e Entry, val *value) (number uint32) {
 	g := e.seg
 	had := e.flags()&valueOutside != 0
-	if had && v.outside() {
+	if had && val.outside() {
 		o := g.objects.get(e.valueField())
-		s.objectBytes.Add(-o.size())
-		if n := len(v.bytes); !v.owned && n <= cap(o.bytes) && n >= cap(o.bytes)/2 {
+		v.store.objectBytes.Add(-o.size())
+		if n := len(val.bytes); !val.owned && val.coll == nil && n <= cap(o.bytes) && n >= cap(o.bytes)/2 {
 			o.bytes = o.bytes[:n]
-			copy(o.bytes, v.bytes)
+			copy(o.bytes, val.bytes)
 		} else {
-			*o = v.object()
+			if o.coll != val.coll {
+				v.doom(o.coll)
+			}
+			*o = val.object()
 		}
-		s.objectBytes.Add(o.size())
+		v.store.objectBytes.Add(o.size())
 		return binary.LittleEndian.Uint32(e.valueField())
 	}
 	if had {
-		o := g.objects.take(e.valueField())
-		s.objectBytes.Add(-o.size())
+		v.dropObject(g, e.valueField())
 	}
-	if v.outside() {
-		o := v.object()
-		s.objectBytes.Add(o.size())
+	if val.outside() {
+		o := val.object()
+		v.store.objectBytes.Add(o.size())
 		number = g.objects.add(o)
 	}
 	return number
 }
 
+// dropObject takes an object out of a segment.
+func (v *View) dropObject(g *segment, field []byte) {
+	o := g.objects.take(field)
+	v.store.objectBytes.Add(-o.size())
+	v.doom(o.coll)
+}
+
 // remove takes the entry of *slot out of the segment. Its bytes stay as they are until the next write.
-func (s *Store) remove(g *segment, home uint32, slot *uint32) {
+func (v *View) remove(g *segment, home uint32, slot *uint32) {
 	e := g.entry(*slot)
 	flags := e.flags()
 	if flags&keyOutside != 0 {
-		o := g.objects.take(e.keyField())
-		s.objectBytes.Add(-o.size())
+		v.dropObject(g, e.keyField())
 	}
 	if flags&valueOutside != 0 {
-		o := g.objects.take(e.valueField())
-		s.objectBytes.Add(-o.size())
+		v.dropObject(g, e.valueField())
 	}
 	if flags&hasDeadline != 0 {
 		if g.volatile--; g.volatile == 0 {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"container/list"
 	"hash/maphash"
 	"sync"
 	"sync/atomic"
@@ -23,7 +24,9 @@ type Store struct {
 	heapBytes   atomic.Int64 // tables, segments and small arenas
 	objectBytes atomic.Int64
 	databases   int
-	releasing   sync.WaitGroup // goroutines that free the memory of flushed tables
+	encodings   Encodings
+	waiting     atomic.Int64   // registrations in the shards' waiters
+	releasing   sync.WaitGroup // goroutines that free the memory of flushed tables and of large collections
 }
 
 // A shard is the part of all databases whose positions begin with the same bits. It is padded to two pairs of cache
@@ -33,6 +36,7 @@ type shard struct {
 
 	tables   []atomic.Pointer[table] // by database; nil until its first key
 	watchers map[watchedKey][]*Watcher
+	waiters  map[string]*list.List // of Waiter, by name of the key, in the order in which they began to wait
 
 	// earliest is a lower bound of the deadlines in all tables, in ms; written under mu, read from anywhere.
 	earliest atomic.Int64
@@ -44,6 +48,7 @@ type shardFields struct {
 	_ sync.RWMutex
 	_ []atomic.Pointer[table]
 	_ map[watchedKey][]*Watcher
+	_ map[string]*list.List
 	_ atomic.Int64
 }
 
@@ -57,7 +62,7 @@ func New(o Options) *Store {
 	if o.Databases < 1 {
 		panic("store: a store has at least one database")
 	}
-	s := &Store{seed: maphash.MakeSeed(), pool: pages.New(), databases: o.Databases}
+	s := &Store{seed: maphash.MakeSeed(), pool: pages.New(), databases: o.Databases, encodings: DefaultEncodings}
 	for i := range s.shards {
 		s.shards[i].tables = make([]atomic.Pointer[table], o.Databases)
 		s.shards[i].earliest.Store(never)

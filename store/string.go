@@ -61,7 +61,11 @@ func (e Entry) value() value {
 	if e.kind() == kindInt {
 		return value{kind: kindInt, number: e.integer()}
 	}
-	return value{kind: e.kind(), bytes: e.text(), owned: e.flags()&valueOutside != 0}
+	if e.flags()&valueOutside == 0 {
+		return value{kind: e.kind(), bytes: e.valueField()}
+	}
+	o := e.seg.objects.get(e.valueField())
+	return value{kind: e.kind(), bytes: o.bytes, owned: true, coll: o.coll}
 }
 
 // string returns the bytes of a string value. Integers are printed into memory of the view.

@@ -64,7 +64,7 @@ func (v *View) insert(t *table, pos uint64, r *record) Entry {
 	if r.deadline != noDeadline {
 		t.volatile.Add(1)
 	}
-	return v.store.add(g, pos, r)
+	return v.add(g, pos, r)
 }
 
 // split divides the segment that pos belongs to by its next position bit. g keeps the lower half.
@@ -88,7 +88,7 @@ func (v *View) split(t *table, g *segment, pos uint64) {
 		v.double(t)
 	}
 	first, end := t.span(g, pos)
-	v.replace(g, left.arena)
+	v.setArena(g, left.arena)
 	g.depth, g.count, g.volatile, g.earliest = left.depth, left.count, left.volatile, left.earliest
 	for i := (first + end) / 2; i < end; i++ {
 		t.directory[i] = right

@@ -2,6 +2,7 @@ package store
 
 import (
 	"math/bits"
+	"math/rand/v2"
 	"unsafe"
 
 	"kvserver/hotkeys"
@@ -32,6 +33,8 @@ type View struct {
 	expired []expiredKey // met under a read lock
 	text    []byte       // copies handed out; grows by new blocks, so that they stay where they are
 	cycleAt uint8        // the shard where ExpireCycle goes on
+	scratch []byte       // of edit
+	random  *rand.Rand
 	work    workspace
 	stats   Stats
 }
@@ -64,10 +67,14 @@ const (
 	// lockedKeysMax and textMax bound what a view keeps for later commands, in keys and bytes.
 	lockedKeysMax = 1024
 	textMax       = 4096
+	// scratchMax bounds the scratch memory that is kept, in bytes: enough for packed values of the usual sizes.
+	scratchMax = 64 << 10
 )
 
 // NewView makes a view. One goroutine at a time may use it.
-func (s *Store) NewView() *View { return &View{store: s} }
+func (s *Store) NewView() *View {
+	return &View{store: s, random: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))}
+}
 
 // Bind prepares the view for a command: it works on database db at Unix time nowMs. rec counts accesses to keys; nil if
 // nothing is to be counted, because tracking is off or because it is the server's own work.
@@ -149,9 +156,7 @@ func (v *View) Unlock() {
 		}
 	}
 	v.forget()
-	if len(v.work.retired) > 0 {
-		v.freeRetired(len(v.work.retired))
-	}
+	v.freeAll()
 	if len(v.expired) > 0 {
 		v.removeExpired()
 	}
@@ -174,6 +179,9 @@ func (v *View) forget() {
 		v.keys = v.keys[:0]
 	}
 	v.text = v.text[:0]
+	if cap(v.scratch) > scratchMax {
+		v.scratch = nil
+	}
 }
 
 func (v *View) shard(pos uint64) *shard { return &v.store.shards[pos>>(64-shardBits)] }
