@@ -340,20 +340,21 @@ func (v *View) SetRange(key []byte, off int64, val []byte, lenMax int64) (int64,
 	if off > lenMax-int64(len(val)) {
 		return 0, ErrStringTooLong
 	}
-	n := int(off) + len(val)
-	var bytes []byte
-	switch {
-	case e.Exists() && e.flags()&valueOutside != 0 && n <= len(old):
-		bytes = old
-	case e.Exists() && e.flags()&valueOutside != 0:
-		bytes = append(old, make([]byte, n-len(old))...)
-	default:
-		bytes = make([]byte, max(n, len(old)))
-		copy(bytes, old)
-	}
+	bytes := zeroExtended(e, old, max(int(off)+len(val), len(old)))
 	copy(bytes[off:], val)
 	v.put(v.position(key), key, value{kind: kindRaw, bytes: bytes, owned: len(bytes) > inlineMax}, deadlineOf(e))
 	return int64(len(bytes)), nil
+}
+
+// zeroExtended returns old, the string of e, with zeros up to n bytes, for the caller to change. The object of a long
+// string is no copy and grows in place, ahead of need.
+func zeroExtended(e Entry, old []byte, n int) []byte {
+	if e.Exists() && e.flags()&valueOutside != 0 {
+		return append(old, make([]byte, n-len(old))...)
+	}
+	bytes := make([]byte, n)
+	copy(bytes, old)
+	return bytes
 }
 
 // IncrBy adds to the integer at a key, 0 if it is missing, and returns the sum.
