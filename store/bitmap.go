@@ -197,7 +197,7 @@ func (v *View) BitOp(op BitOp, dst []byte, keys [][]byte) (int64, error) {
 		v.Remove(dst)
 		return 0, nil
 	}
-	out := make([]byte, n)
+	out := v.resultRoom(dst, n, sources)
 	combine(op, out, sources)
 	pos := v.position(dst)
 	v.count(pos, dst)
@@ -205,11 +205,29 @@ func (v *View) BitOp(op BitOp, dst []byte, keys [][]byte) (int64, error) {
 	return int64(n), nil
 }
 
+// resultRoom returns n bytes for what will be the string at a key: those of the string there, if it has about as many and
+// is not one of the sources, for new memory takes longer to get than it takes to combine two bitmaps in it.
+func (v *View) resultRoom(key []byte, n int, sources [][]byte) []byte {
+	e := v.Peek(key)
+	if n <= inlineMax || !e.Exists() || !e.kind().isString() || e.flags()&valueOutside == 0 {
+		return make([]byte, n)
+	}
+	old := e.text()
+	fits := n <= cap(old) && n >= cap(old)/2
+	for _, s := range sources {
+		fits = fits && (len(s) == 0 || &s[0] != &old[0])
+	}
+	if !fits {
+		return make([]byte, n)
+	}
+	return old[:n]
+}
+
 // combineBlock is how much of all bitmaps is combined before the next part of any, in bytes: so that the result of one
 // step is still in the cache for the next.
 const combineBlock = 8 << 10
 
-// combine gives out, which is zero and as long as the longest source, the combination of the sources.
+// combine gives out, which is as long as the longest source and none of them, the combination of the sources.
 func combine(op BitOp, out []byte, sources [][]byte) {
 	var scratch [combineBlock]byte
 	for from := 0; from < len(out); from += combineBlock {
@@ -222,7 +240,7 @@ func combine(op BitOp, out []byte, sources [][]byte) {
 		switch op {
 		case BitDiff, BitDiff1, BitAndOr:
 			some := scratch[:len(block)]
-			clear(some[copy(some, part(1)):])
+			copyZeroExtended(some, part(1))
 			for i := 2; i < len(sources); i++ {
 				orBytes(some, part(i))
 			}
@@ -230,13 +248,14 @@ func combine(op BitOp, out []byte, sources [][]byte) {
 		case BitOne:
 			twice := scratch[:len(block)]
 			clear(twice)
-			for i := range sources {
+			copyZeroExtended(block, part(0))
+			for i := 1; i < len(sources); i++ {
 				orAndBytes(twice, block, part(i))
 				orBytes(block, part(i))
 			}
 			andNotBytes(block, twice)
 		default:
-			copy(block, part(0))
+			copyZeroExtended(block, part(0))
 			for i := 1; i < len(sources); i++ {
 				combineNext(op, block, part(i))
 			}
@@ -251,13 +270,13 @@ func combine(op BitOp, out []byte, sources [][]byte) {
 func combineWithFirst(op BitOp, block, first, some []byte) {
 	switch op {
 	case BitDiff:
-		copy(block, first)
+		copyZeroExtended(block, first)
 		andNotBytes(block, some)
 	case BitDiff1:
 		copy(block, some)
 		andNotBytes(block, first)
 	case BitAndOr:
-		copy(block, first)
+		copyZeroExtended(block, first)
 		andBytes(block, some)
 	}
 }
@@ -276,9 +295,12 @@ func combineNext(op BitOp, block, next []byte) {
 
 // The following change dst, which is at least as long as the sources.
 
+func copyZeroExtended(dst, src []byte) { clear(dst[copy(dst, src):]) }
+
 func andBytes(dst, src []byte) {
-	for ; len(src) >= 8; dst, src = dst[8:], src[8:] {
+	for ; len(src) >= 16; dst, src = dst[16:], src[16:] {
 		binary.LittleEndian.PutUint64(dst, binary.LittleEndian.Uint64(dst)&binary.LittleEndian.Uint64(src))
+		binary.LittleEndian.PutUint64(dst[8:], binary.LittleEndian.Uint64(dst[8:])&binary.LittleEndian.Uint64(src[8:]))
 	}
 	for i, c := range src {
 		dst[i] &= c
@@ -286,8 +308,9 @@ func andBytes(dst, src []byte) {
 }
 
 func orBytes(dst, src []byte) {
-	for ; len(src) >= 8; dst, src = dst[8:], src[8:] {
+	for ; len(src) >= 16; dst, src = dst[16:], src[16:] {
 		binary.LittleEndian.PutUint64(dst, binary.LittleEndian.Uint64(dst)|binary.LittleEndian.Uint64(src))
+		binary.LittleEndian.PutUint64(dst[8:], binary.LittleEndian.Uint64(dst[8:])|binary.LittleEndian.Uint64(src[8:]))
 	}
 	for i, c := range src {
 		dst[i] |= c
@@ -295,8 +318,9 @@ func orBytes(dst, src []byte) {
 }
 
 func andNotBytes(dst, src []byte) {
-	for ; len(src) >= 8; dst, src = dst[8:], src[8:] {
+	for ; len(src) >= 16; dst, src = dst[16:], src[16:] {
 		binary.LittleEndian.PutUint64(dst, binary.LittleEndian.Uint64(dst)&^binary.LittleEndian.Uint64(src))
+		binary.LittleEndian.PutUint64(dst[8:], binary.LittleEndian.Uint64(dst[8:])&^binary.LittleEndian.Uint64(src[8:]))
 	}
 	for i, c := range src {
 		dst[i] &^= c
