@@ -16,6 +16,14 @@ var (
 	ErrNaN = errors.New("store: increment would produce NaN or Infinity")
 	// ErrStringTooLong: the string would exceed proto-max-bulk-len.
 	ErrStringTooLong = errors.New("store: string exceeds maximum allowed size")
+	// ErrInfinite: the argument is infinite, or not a number.
+	ErrInfinite = errors.New("store: value is NaN or Infinity")
+	// ErrFieldNotInteger: the value of the field is not an integer.
+	ErrFieldNotInteger = errors.New("store: hash value is not an integer")
+	// ErrFieldNotFloat: the value of the field is not a floating point number.
+	ErrFieldNotFloat = errors.New("store: hash value is not a float")
 	// ErrNoKey: the command needs an existing key.
 	ErrNoKey = errors.New("store: no such key")
+	// ErrIndexRange: the list has no element with this index.
+	ErrIndexRange = errors.New("store: index out of range")
 )

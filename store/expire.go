@@ -5,7 +5,8 @@ package store
 //
 // Segments, tables and shards know a lower bound of their deadlines. The bound falls when a deadline is set and rises
 // only when the cycle has looked at what is below it, so a shard without anything due costs the cycle one load, and one
-// volatile key among ten million costs one pass over the segments of its shard, at the time it is due.
+// volatile key among ten million costs one pass over the segments of its shard, at the time it is due. Deadlines of fields
+// of a hash count for the bounds of its key: see hashexpire.go.
 
 // cycle is how far the expiry cycle has come in a table.
 type cycle struct {
@@ -50,7 +51,9 @@ func (v *View) removeExpired() {
 		sh.mu.Lock()
 		v.single, v.writable = true, true
 		v.keys = append(v.keys[:0], lockedKey{pos: k.pos})
-		v.find(k.pos, k.key)
+		if e := v.find(k.pos, k.key); e.Exists() {
+			v.expireFields(k.pos, k.key, e)
+		}
 		v.single, v.writable = false, false
 		v.keys = v.keys[:0]
 		sh.mu.Unlock()
@@ -102,7 +105,7 @@ func (v *View) cycleShard(sh *shard, first uint64) {
 		}
 		if t.earliest < v.nowMs {
 			v.db = db
-			if !v.cycleTable(t, first) {
+			if !v.cycleTable(t, first, v.expireSegment) {
 				return
 			}
 		}
@@ -111,8 +114,9 @@ func (v *View) cycleShard(sh *shard, first uint64) {
 	sh.earliest.Store(earliest)
 }
 
-// cycleTable advances the cycle in one table, and reports whether it has come to the end.
-func (v *View) cycleTable(t *table, first uint64) bool {
+// cycleTable advances the cycle in one table by one segment in which something is due, which expire removes, and reports
+// whether it has come to the end.
+func (v *View) cycleTable(t *table, first uint64, expire func(t *table, g *segment)) bool {
 	c := &t.cycle
 	if !c.running {
 		*c = cycle{running: true, earliest: never}
@@ -122,7 +126,7 @@ func (v *View) cycleTable(t *table, first uint64) bool {
 		g := t.segment(pos)
 		due := g.earliest < v.nowMs
 		if due {
-			v.expireSegment(t, g)
+			expire(t, g)
 			v.shrink(t, pos)
 			v.freeRetired(len(v.work.retired))
 			g = t.segment(pos)
@@ -149,29 +153,73 @@ func (g *segment) end(pos uint64) uint64 {
 	return (pos>>(64-g.depth) + 1) << (64 - g.depth)
 }
 
-// expireSegment removes the expired entries of a segment and sets its bound to what is left.
+// expireSegment removes the expired keys of a segment, and expired fields of its hashes.
 func (v *View) expireSegment(t *table, g *segment) {
+	v.sweep(t, g, func(pos uint64, e Entry) bool {
+		expired := e.expired(v.nowMs)
+		if expired {
+			v.stats.Expired++
+		} else if h, due := e.fieldsDue(v.nowMs); due {
+			v.sweepFields(h)
+			expired = h.len() == 0
+		}
+		if expired {
+			v.touchWatched(pos, e.Key())
+		}
+		return expired
+	})
+}
+
+// sweep removes the entries of a segment for which over, given the position as well, returns true, and sets its bound to
+// what is left.
+func (v *View) sweep(t *table, g *segment, over func(pos uint64, e Entry) bool) {
 	g.earliest = never
 	for home := range uint32(1) << g.bucketBits {
 		for off := home * bucketSize; ; {
 			b := g.bucketAt(off)
 			for i := uint32(0); i < b.count(); {
 				e := g.entry(b[i])
-				if e.expired(v.nowMs) {
-					v.stats.Expired++
-					pos := v.store.position(e.Key())
-					v.touchWatched(pos, e.Key())
+				if at := e.earliest(); at >= v.nowMs {
+					g.earliest = min(g.earliest, at)
+					i++
+					continue
+				}
+				pos := v.store.position(e.Key())
+				if over(pos, e) {
 					v.unlink(t, pos, &b[i])
 					continue
 				}
-				if e.flags()&hasDeadline != 0 {
-					g.earliest = min(g.earliest, e.deadline())
-				}
+				g.earliest = min(g.earliest, e.earliest())
 				i++
 			}
 			if off = b.overflow(); off == 0 {
 				break
 			}
 		}
+	}
+}
+
+// earliest returns a lower bound of the deadlines of an entry and, if it is a hash, of its fields; never without any.
+func (e Entry) earliest() int64 {
+	at := int64(never)
+	if e.flags()&hasDeadline != 0 {
+		at = e.deadline()
+	}
+	if e.kind() == kindHash {
+		at = min(at, e.collection().(*hash).earliest)
+	}
+	return at
+}
+
+// noteDeadline lowers the bounds above an entry to a deadline that was given to a field of it; never is none.
+func (v *View) noteDeadline(pos uint64, e Entry, deadline int64) {
+	if deadline == never {
+		return
+	}
+	e.seg.earliest = min(e.seg.earliest, deadline)
+	sh := v.shard(pos)
+	sh.tables[v.db].Load().note(deadline)
+	if deadline < sh.earliest.Load() {
+		sh.earliest.Store(deadline)
 	}
 }

@@ -137,16 +137,10 @@ func (v *View) unlink(t *table, pos uint64, slot *uint32) {
 func (v *View) put(pos uint64, key []byte, val value, deadline int64) Entry {
 	v.check(pos, true)
 	old := len(v.work.retired)
-	sh := v.shard(pos)
 	v.touchWatched(pos, key)
-	t := v.store.table(sh, v.db)
+	t := v.store.table(v.shard(pos), v.db)
 	e := v.write(t, pos, &record{key, val, deadline, v.clock()})
-	if deadline != noDeadline {
-		t.note(deadline)
-		if deadline < sh.earliest.Load() {
-			sh.earliest.Store(deadline)
-		}
-	}
+	v.noteDeadline(pos, e, e.earliest())
 	v.freeRetired(old)
 	return e
 }

@@ -186,10 +186,8 @@ func (g *segment) adopt(src source, it item) {
 	copy(e.bytes(0, n), from.bytes(0, n))
 	*(*uint16)(e.at(capacityAt)) = uint16(n / unit)
 	flags := e.flags()
-	if flags&hasDeadline != 0 {
-		g.volatile++
-		g.earliest = min(g.earliest, e.deadline())
-	}
+	g.volatile += one(flags&hasDeadline != 0)
+	g.earliest = min(g.earliest, from.earliest())
 	if !src.share && flags&keyOutside != 0 {
 		moveObject(e.keyField(), &g.objects, &src.from.objects)
 	}

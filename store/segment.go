@@ -12,7 +12,7 @@ type segment struct {
 	depth    uint8
 	count    uint32
 	volatile uint32 // entries with a deadline
-	// earliest is a lower bound of the deadlines, in ms; never without volatile entries.
+	// earliest is a lower bound of the deadlines, in ms, those of fields of hashes included.
 	earliest int64
 	objects  objects
 }
@@ -233,9 +233,7 @@ func (v *View) remove(g *segment, home uint32, slot *uint32) {
 		v.dropObject(g, e.valueField())
 	}
 	if flags&hasDeadline != 0 {
-		if g.volatile--; g.volatile == 0 {
-			g.earliest = never
-		}
+		g.volatile--
 	}
 	g.dead += e.need()
 	g.unplace(home, slot)
