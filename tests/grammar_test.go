@@ -1,7 +1,9 @@
 package tests
 
 import (
+	"maps"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,10 +11,13 @@ import (
 
 // The random commands of the differential test. Each line is a command: words
 // in capitals stand for themselves, words in small letters are drawn from
-// kinds, [a | b] is one of the alternatives or nothing, {a b} is one to four
-// times its content. A number in front says how much more often than others a
-// line is taken.
-var grammar = strings.Split(strings.TrimSpace(`
+// kinds, [a|b] is one of the alternatives or nothing, (a|b) is one of them, {a b}
+// is one to four times its content, {+ a b} is dozens of times. A number in
+// front says how much more often than others a line is taken.
+//
+// generalGrammar is about strings, keys and connections; those of the other
+// types are in grammar_types_test.go.
+var generalGrammar = grammarLines(`
 6 SET key val [NX|XX] [GET] [EX sec|PX ms|EXAT at|PXAT atms|KEEPTTL]
 4 SET key val [EX sec|PX ms|EXAT at|PXAT atms|KEEPTTL] [GET] [NX|XX]
 3 SET key int
@@ -93,14 +98,24 @@ var grammar = strings.Split(strings.TrimSpace(`
 1 TIME
 1 word val
 1 word {val}
-`), "\n")
+`)
+
+func grammarLines(text string) []string { return strings.Split(strings.TrimSpace(text), "\n") }
 
 // rareGrammar empties databases, which would be dull if it came often.
 var rareGrammar = []string{"1 FLUSHDB [ASYNC|SYNC|word]", "1 FLUSHALL [ASYNC|SYNC|word]"}
 
 // kinds are what the words in small letters are drawn from. Few keys meet
 // often; many of the rest are meant to be refused.
-var kinds = map[string][]string{
+var kinds = allKinds()
+
+func allKinds() map[string][]string {
+	all := typeKinds()
+	maps.Copy(all, generalKinds)
+	return all
+}
+
+var generalKinds = map[string][]string{
 	"key": {"a", "b", "c", "d", "e", "", "bin\x00\xff\r\n", "{t}x"},
 	"val": {"", "v", "hello world", "0", "1", "-1", "10", "007", "-0", "+5", " 1", "1 ", "3.0", "1e3", "-2.50", "inf", "nan",
 		"9223372036854775807", "-9223372036854775808", "9223372036854775808", "123456789012345678901234567890",
@@ -122,7 +137,7 @@ var kinds = map[string][]string{
 		"-9223372036854775808", "abc", ""},
 	"db":      {"0", "1", "2", "0", "1", "2", "15", "16", "-1", "abc", "", "99999999999"},
 	"pattern": {"*", "a", "?", "[a-c]", "[^a]", "b*", "\\*", "", "nothing", "*\xff*", "[", "a[", "[]", "[a", "[a-"},
-	"type":    {"string", "STRING", "list", "bogus"},
+	"type":    {"string", "STRING", "list", "hash", "set", "zset", "stream", "bogus"},
 	"cursor":  {"0", "abc", "1.5", "99999999999999999999999"},
 	"proto":   {"1", "4", "abc", "", "-1"},
 	"param":   {"timeout", "nothing", "time[o]ut", "DATABASES", ""},
@@ -135,12 +150,17 @@ const mutationsPerThousand = 120
 
 // commandStream makes random commands.
 type commandStream struct {
-	r     *rand.Rand
-	lines []string // each as often as its weight
+	r        *rand.Rand
+	lines    []string // each as often as its weight
+	payloads []string // what RESTORE is given
+	lastID   int      // milliseconds of the newest stream entry
+	// queues: there is MULTI among the lines, so that nothing may be sent whose
+	// answer decides what is sent to the peer.
+	queues bool
 }
 
-func newCommandStream(r *rand.Rand) *commandStream {
-	s := &commandStream{r: r}
+func newCommandStream(r *rand.Rand, grammar, payloads []string) *commandStream {
+	s := &commandStream{r: r, payloads: payloads, queues: slices.Contains(grammar, "8 MULTI")}
 	for _, line := range grammar {
 		weight, text, _ := strings.Cut(line, " ")
 		n, err := strconv.Atoi(weight)
@@ -154,8 +174,9 @@ func newCommandStream(r *rand.Rand) *commandStream {
 	return s
 }
 
-// next returns one command whose answer does not depend on when it is sent.
-func (s *commandStream) next() []string {
+// next returns one command whose answer does not depend on when it is sent, and
+// before it what must be sent over the same connection to make that so.
+func (s *commandStream) next() [][]string {
 	for {
 		line := s.lines[s.r.IntN(len(s.lines))]
 		if s.r.IntN(200) == 0 {
@@ -165,8 +186,8 @@ func (s *commandStream) next() []string {
 		if s.r.IntN(1000) < mutationsPerThousand {
 			args = s.mutate(args)
 		}
-		if len(args) > 0 && !dependsOnTime(args) && !tooLarge(args) && !outOfScope(args) {
-			return args
+		if len(args) > 0 && !dependsOnTime(args) && !tooLarge(args) && !outOfScope(args) && !(s.queues && popsAtRandom(args)) {
+			return append(before(args), args)
 		}
 	}
 }
@@ -175,32 +196,50 @@ func (s *commandStream) next() []string {
 func (s *commandStream) expand(line string) []string {
 	var args []string
 	for line = strings.TrimSpace(line); line != ""; line = strings.TrimSpace(line) {
+		var body string
 		switch line[0] {
 		case '[':
-			body, rest, _ := strings.Cut(line[1:], "]")
-			line = rest
+			body, line, _ = strings.Cut(line[1:], "]")
 			if s.r.IntN(2) == 0 {
-				options := strings.Split(body, "|")
-				args = append(args, s.expand(options[s.r.IntN(len(options))])...)
+				args = append(args, s.oneOf(body)...)
 			}
+		case '(':
+			body, line, _ = strings.Cut(line[1:], ")")
+			args = append(args, s.oneOf(body)...)
 		case '{':
-			body, rest, _ := strings.Cut(line[1:], "}")
-			line = rest
-			for range 1 + s.r.IntN(4) {
+			body, line, _ = strings.Cut(line[1:], "}")
+			n := 1 + s.r.IntN(4)
+			if many, ok := strings.CutPrefix(body, "+"); ok {
+				body, n = many, 10+s.r.IntN(50)
+			}
+			for range n {
 				args = append(args, s.expand(body)...)
 			}
 		default:
-			word, rest, _ := strings.Cut(line, " ")
-			line = rest
-			if choices, ok := kinds[word]; ok {
-				word = choices[s.r.IntN(len(choices))]
-			} else if s.r.IntN(8) == 0 {
-				word = strings.ToLower(word)
-			}
-			args = append(args, word)
+			body, line, _ = strings.Cut(line, " ")
+			args = append(args, s.word(body))
 		}
 	}
 	return args
+}
+
+func (s *commandStream) oneOf(body string) []string {
+	options := strings.Split(body, "|")
+	return s.expand(options[s.r.IntN(len(options))])
+}
+
+// word returns what a word of the grammar stands for.
+func (s *commandStream) word(word string) string {
+	if made, ok := s.made(word); ok {
+		return made
+	}
+	if choices, ok := kinds[word]; ok {
+		return choices[s.r.IntN(len(choices))]
+	}
+	if s.r.IntN(8) == 0 {
+		return strings.ToLower(word)
+	}
+	return word
 }
 
 // mutate drops, doubles, exchanges or replaces an argument, never the name.
@@ -241,7 +280,7 @@ func dependsOnTime(args []string) bool {
 	switch strings.ToUpper(args[0]) {
 	case "SETEX", "EXPIRE":
 		return short(2, 1000)
-	case "PSETEX", "PEXPIRE":
+	case "PSETEX", "PEXPIRE", "RESTORE":
 		return short(2, 1)
 	case "SET", "GETEX":
 		for i, a := range args {
@@ -250,27 +289,58 @@ func dependsOnTime(args []string) bool {
 			}
 		}
 	}
-	return false
+	return blocksLong(args) || idlesShort(args)
 }
 
 // tooLarge finds offsets that are allowed and would make strings of megabytes.
 func tooLarge(args []string) bool {
-	if !strings.EqualFold(args[0], "SETRANGE") || len(args) < 3 {
-		return false
+	beyond := func(i int, allowed int64) bool {
+		if i >= len(args) {
+			return false
+		}
+		n, err := strconv.ParseInt(strings.TrimPrefix(args[i], "#"), 10, 64)
+		return err == nil && n > allowed && n < 8*512<<20
 	}
-	n, err := strconv.ParseInt(args[2], 10, 64)
-	return err == nil && n > 2000 && n < 512<<20
+	switch commandName(args, 1) {
+	case "SETRANGE":
+		return beyond(2, 2000)
+	case "SETBIT":
+		return beyond(2, 16_000)
+	case "BITFIELD":
+		for i, a := range args {
+			// An offset may be counted in fields of 64 bits.
+			if bitfieldType.MatchString(a) && beyond(i+1, 300) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
+var bitfieldType = regexp.MustCompile(`^[iuIU][0-9]+$`)
+
 // outOfScope finds what a mutation makes of harmless commands: those that end or
-// silence the connection, pause the server, or list all that a server has.
+// silence the connection, pause the server, or list all that a server has; and
+// what is random.
 func outOfScope(args []string) bool {
 	for _, excluded := range []string{"CLIENT KILL", "CLIENT PAUSE", "CLIENT REPLY", "COMMAND INFO", "COMMAND"} {
 		if strings.EqualFold(strings.Join(args, " "), excluded) || commandName(args, 2) == excluded && excluded != "COMMAND INFO" {
 			return true
 		}
 	}
-	// A cursor that some call of SCAN would have returned means something else
-	// to each server.
-	return commandName(args, 1) == "SCAN" && len(args) > 1 && !slices.Contains(kinds["cursor"], args[1])
+	return foreignCursor(args) || typeOutOfScope(args)
+}
+
+// foreignCursor finds a cursor that some call of SCAN would have returned: it
+// means something else to each server.
+func foreignCursor(args []string) bool {
+	at := 2
+	switch commandName(args, 1) {
+	case "SCAN":
+		at = 1
+	case "HSCAN", "SSCAN", "ZSCAN":
+	default:
+		return false
+	}
+	return len(args) > at && !slices.Contains(kinds["cursor"], args[at])
 }

@@ -1,0 +1,543 @@
+package tests
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// typeGrammars are the commands of each data type. To each come those of
+// anyTypeGrammar, which work on all of them.
+var typeGrammars = map[string][]string{
+	"list": grammarLines(`
+6 LPUSH key {few}
+6 RPUSH key {few}
+3 LPUSH key {mem}
+3 RPUSH key {mem}
+2 LPUSH key {+ mem}
+3 RPUSH key {+ few}
+2 LPUSHX key {few}
+2 RPUSHX key {few}
+3 LPOP key
+3 RPOP key
+2 LPOP key small
+2 RPOP key small
+2 LLEN key
+3 LRANGE key index index
+2 LRANGE key 0 -1
+3 LINDEX key index
+4 LSET key index mem
+5 LINSERT key (BEFORE|AFTER) few mem
+4 LREM key index few
+3 LTRIM key index index
+4 LPOS key few [RANK index] [COUNT small] [MAXLEN small]
+4 LMOVE key key (LEFT|RIGHT) (LEFT|RIGHT)
+2 RPOPLPUSH key key
+2 LMPOP 1 key (LEFT|RIGHT) [COUNT small]
+2 LMPOP 2 key key (LEFT|RIGHT) [COUNT small]
+1 LMPOP small {key} (LEFT|RIGHT|BOTH)
+1 BLPOP {key} timeout
+1 BRPOP {key} timeout
+1 BLMOVE key key (LEFT|RIGHT) (LEFT|RIGHT) timeout
+1 BRPOPLPUSH key key timeout
+1 BLMPOP timeout 2 key key (LEFT|RIGHT) [COUNT small]
+4 CONFIG SET list-max-listpack-size listsize
+1 CONFIG SET list-compress-depth (0|1|2|-1|x)
+`),
+	"hash": grammarLines(`
+8 HSET key {mem val}
+3 HSET key {+ mem val}
+5 HSET key few val
+3 HSET key few int
+2 HMSET key {few val}
+3 HSETNX key mem val
+4 HGET key few
+3 HMGET key {few}
+4 HGETALL key
+5 HDEL key {mem}
+1 HDEL key {+ mem}
+2 HLEN key
+3 HEXISTS key mem
+2 HKEYS key
+2 HVALS key
+3 HSTRLEN key few
+5 HINCRBY key few int
+5 HINCRBYFLOAT key few float
+3 HRANDFIELD key [count]
+2 HRANDFIELD key count WITHVALUES
+2 HSCAN key 0 COUNT 100000 [MATCH pattern]
+1 HSCAN key cursor [COUNT small] [MATCH pattern]
+4 CONFIG SET hash-max-listpack-entries entries
+2 CONFIG SET hash-max-listpack-value length
+1 CONFIG SET hash-max-ziplist-entries entries
+1 CONFIG GET hash-max-*
+`),
+	"set": grammarLines(`
+6 SADD key {num}
+6 SADD key {mem}
+2 SADD key {+ num}
+2 SADD key {+ mem}
+4 SADD key {few}
+4 SREM key {num}
+4 SREM key {mem}
+1 SREM key {+ mem}
+3 SMEMBERS key
+3 SISMEMBER key few
+2 SMISMEMBER key {few}
+2 SCARD key
+3 SPOP key [small]
+1 SPOP key 10000
+2 SRANDMEMBER key [count]
+3 SMOVE key key few
+3 SINTER {key}
+2 SINTERCARD 1 key [LIMIT small]
+2 SINTERCARD 2 key key [LIMIT small]
+1 SINTERCARD small {key} [LIMIT small]
+3 SUNION {key}
+3 SDIFF {key}
+3 SINTERSTORE key {key}
+3 SUNIONSTORE key {key}
+3 SDIFFSTORE key {key}
+2 SSCAN key 0 COUNT 100000 [MATCH pattern]
+1 SSCAN key cursor [COUNT small] [MATCH pattern]
+4 CONFIG SET set-max-intset-entries entries
+2 CONFIG SET set-max-listpack-entries entries
+2 CONFIG SET set-max-listpack-value length
+`),
+	"zset": grammarLines(`
+6 ZADD key {score mem}
+2 ZADD key {+ score mem}
+4 ZADD key {score few}
+4 ZADD key [NX|XX] [GT|LT] [CH] {score few}
+3 ZADD key [NX|XX|GT|LT] [INCR] score few
+3 ZADD lexkey {0 mem}
+1 ZADD lexkey {+ 0 mem}
+3 ZINCRBY key score few
+4 ZREM key {mem}
+1 ZREM key {+ mem}
+1 ZCARD key
+2 ZCOUNT key smin smin
+2 ZLEXCOUNT lexkey lex lex
+2 ZSCORE key few
+2 ZMSCORE key {few}
+2 ZRANK key few
+2 ZREVRANK key few
+4 ZRANGE key index index [REV] [WITHSCORES]
+3 ZRANGE key smin smin BYSCORE [REV] [LIMIT index index] [WITHSCORES]
+3 ZRANGE lexkey lex lex BYLEX [REV] [LIMIT index index]
+1 ZRANGE key index index [BYSCORE|BYLEX] [LIMIT index index] [REV] [WITHSCORES] [word]
+1 ZRANGE key 0 -1 WITHSCORES
+2 ZREVRANGE key index index [WITHSCORES]
+2 ZRANGEBYSCORE key smin smin [WITHSCORES] [LIMIT index index]
+2 ZREVRANGEBYSCORE key smin smin [WITHSCORES] [LIMIT index index]
+2 ZRANGEBYLEX lexkey lex lex [LIMIT index index]
+2 ZREVRANGEBYLEX lexkey lex lex [LIMIT index index]
+2 ZRANGESTORE key key index index [REV]
+2 ZRANGESTORE key key smin smin BYSCORE [REV] [LIMIT index index]
+2 ZRANGESTORE key lexkey lex lex BYLEX [REV] [LIMIT index index]
+1 ZREMRANGEBYRANK key index index
+1 ZREMRANGEBYSCORE key smin smin
+2 ZREMRANGEBYLEX lexkey lex lex
+2 ZPOPMIN key [small]
+2 ZPOPMAX key [small]
+1 ZMPOP 1 key (MIN|MAX) [COUNT small]
+1 ZMPOP 2 key key (MIN|MAX) [COUNT small]
+1 ZMPOP small {key} (MIN|MAX|MID)
+1 BZPOPMIN {key} timeout
+1 BZPOPMAX {key} timeout
+1 BZMPOP timeout 2 key key (MIN|MAX) [COUNT small]
+2 ZRANDMEMBER key [count]
+2 ZRANDMEMBER key count WITHSCORES
+2 ZUNION 1 key [WITHSCORES]
+3 ZUNION 2 key key [WEIGHTS weight weight] [AGGREGATE SUM|AGGREGATE MIN|AGGREGATE MAX|AGGREGATE word] [WITHSCORES]
+3 ZINTER 2 key key [WEIGHTS weight weight] [AGGREGATE SUM|AGGREGATE MIN|AGGREGATE MAX] [WITHSCORES]
+1 ZUNION small {key} [WEIGHTS weight] [WITHSCORES]
+1 ZINTER small {key} [WITHSCORES]
+2 ZDIFF 2 key key [WITHSCORES]
+1 ZDIFF 3 key key key [WITHSCORES]
+1 ZINTERCARD 1 key [LIMIT small]
+2 ZINTERCARD 2 key key [LIMIT small]
+3 ZUNIONSTORE key 2 key key [WEIGHTS weight weight] [AGGREGATE SUM|AGGREGATE MIN|AGGREGATE MAX]
+3 ZINTERSTORE key 2 key key [WEIGHTS weight weight] [AGGREGATE SUM|AGGREGATE MIN|AGGREGATE MAX]
+1 ZUNIONSTORE key 3 key key key [WEIGHTS weight weight weight]
+1 ZINTERSTORE key 3 key key key [WEIGHTS weight weight weight]
+2 ZDIFFSTORE key 2 key key
+1 ZUNIONSTORE key small {key} [WEIGHTS weight weight] [word]
+2 ZSCAN key 0 COUNT 100000 [MATCH pattern]
+1 ZSCAN key cursor [COUNT small] [MATCH pattern]
+3 CONFIG SET zset-max-listpack-entries entries
+2 CONFIG SET zset-max-listpack-value length
+1 CONFIG SET zset-max-ziplist-entries entries
+`),
+	"stream": grammarLines(`
+12 XADD key newid {few val}
+3 XADD key newid {+ few val}
+3 XADD key newid f val
+3 XADD key [NOMKSTREAM] [MAXLEN small|MAXLEN = small|MINID id] newid f val
+3 XADD key MAXLEN ~ small [LIMIT small] newid f val
+1 XADD key [NOMKSTREAM] [MINID ~ id|MINID = id] [LIMIT small] newid f val
+2 XADD key id few val
+1 XADD key newid {val}
+2 XLEN key
+3 XRANGE key idmin idmin [COUNT small]
+1 XRANGE key - +
+3 XREVRANGE key idmin idmin [COUNT small]
+3 XREAD [COUNT small] STREAMS key id
+2 XREAD [COUNT small] [BLOCK block] STREAMS key key id (id|$)
+4 XDEL key {id}
+2 XTRIM key (MAXLEN|MINID|MAX) [=] small
+2 XTRIM key MINID [=] id
+2 XTRIM key MAXLEN ~ small [LIMIT small]
+1 XTRIM key MINID ~ id [LIMIT small]
+2 XSETID key id
+1 XSETID key id ENTRIESADDED index MAXDELETEDID id
+2 XINFO STREAM key
+2 XINFO STREAM key FULL [COUNT small]
+2 XINFO GROUPS key
+2 XINFO CONSUMERS key group
+8 XGROUP CREATE key group (id|0|$|0|$) [MKSTREAM] [ENTRIESREAD index]
+2 XGROUP SETID key group (id|0|$) [ENTRIESREAD index]
+1 XGROUP DESTROY key group
+3 XGROUP CREATECONSUMER key group consumer
+1 XGROUP DELCONSUMER key group consumer
+1 XGROUP word key group
+8 XREADGROUP GROUP group consumer [COUNT small] [NOACK] STREAMS key >
+2 XREADGROUP GROUP group consumer [COUNT small] STREAMS key id
+2 XREADGROUP GROUP group consumer [BLOCK block] STREAMS key key > >
+4 XACK key group {id}
+2 XPENDING key group
+3 XPENDING key group [IDLE idle] idmin idmin small [consumer]
+3 XCLAIM key group consumer idle {id} [JUSTID]
+2 XCLAIM key group consumer idle {id} [IDLE 100000|TIME atms] [RETRYCOUNT small] [FORCE] [JUSTID] [LASTID id]
+3 XAUTOCLAIM key group consumer idle idmin [COUNT small] [JUSTID]
+3 CONFIG SET stream-node-max-entries entries
+2 CONFIG SET stream-node-max-bytes (0|10|100|1000|4096)
+`),
+	"bitmap": grammarLines(`
+4 SET key val
+2 SET key bits
+8 SETBIT key bit (0|1|1|small)
+4 GETBIT key bit
+2 BITCOUNT key
+3 BITCOUNT key index index
+3 BITCOUNT key bitindex bitindex (BIT|BYTE|word)
+2 BITPOS key (0|1|small)
+2 BITPOS key (0|1) index
+2 BITPOS key (0|1) index index
+3 BITPOS key (0|1) bitindex bitindex (BIT|BYTE)
+3 BITOP (AND|OR|XOR) key {key}
+2 BITOP NOT key key
+1 BITOP (NOT|DIFF|word) key {key}
+2 BITFIELD key {GET field fieldat}
+3 BITFIELD key {SET field fieldat int}
+3 BITFIELD key [OVERFLOW WRAP|OVERFLOW SAT|OVERFLOW FAIL|OVERFLOW word] {INCRBY field fieldat int}
+2 BITFIELD key OVERFLOW (WRAP|SAT|FAIL) INCRBY field fieldat int GET field fieldat SET field fieldat int
+1 BITFIELD key
+1 BITFIELD_RO key {GET field fieldat}
+1 BITFIELD_RO key SET field fieldat int
+2 GET key
+1 STRLEN key
+1 APPEND key val
+1 SETRANGE key offset val
+1 INCR key
+`),
+	"hyperloglog": grammarLines(`
+8 PFADD key {mem}
+5 PFADD key {+ uniq}
+3 PFADD key {uniq}
+2 PFADD key
+6 PFCOUNT {key}
+5 PFMERGE key {key}
+1 PFMERGE key
+3 GET key
+1 STRLEN key
+1 SET key hll
+1 APPEND key val
+1 GETRANGE key 0 (15|3|100)
+2 PFDEBUG ENCODING key
+2 PFDEBUG DECODE key
+1 PFDEBUG TODENSE key
+1 PFDEBUG GETREG key
+1 PFDEBUG word key
+3 CONFIG SET hll-sparse-max-bytes (0|20|100|300|3000|16000|-1)
+`),
+	"geo": grammarLines(`
+8 GEOADD key {lon lat few}
+3 GEOADD key [NX|XX] [CH] {lon lat few}
+1 GEOADD key {+ lon lat mem}
+3 GEOPOS key {few}
+3 GEOHASH key {few}
+4 GEODIST key few few [unit]
+4 GEOSEARCH key FROMMEMBER few BYRADIUS radius unit [ASC|DESC] [WITHCOORD] [WITHDIST] [WITHHASH]
+4 GEOSEARCH key FROMLONLAT lon lat BYRADIUS radius unit [ASC|DESC] [COUNT small] [WITHDIST]
+3 GEOSEARCH key FROMLONLAT lon lat BYBOX radius radius unit [ASC|DESC] [COUNT small ANY] [WITHDIST]
+2 GEOSEARCH key [FROMLONLAT lon lat] BYBOX radius radius unit [BYRADIUS radius unit] [word]
+3 GEOSEARCHSTORE key key FROMLONLAT lon lat BYRADIUS radius unit [ASC|DESC] [COUNT small]
+2 GEOSEARCHSTORE key key FROMMEMBER few BYBOX radius radius unit [STOREDIST]
+3 GEORADIUS key lon lat radius unit [WITHDIST] [WITHCOORD] [ASC|DESC] [COUNT small]
+2 GEORADIUS key lon lat radius unit (STORE|STOREDIST) key
+2 GEORADIUSBYMEMBER key few radius unit [WITHDIST] [WITHHASH] [ASC|DESC]
+1 GEORADIUSBYMEMBER key few radius unit [COUNT small] (STORE|STOREDIST) key
+1 GEORADIUS_RO key lon lat radius unit [WITHDIST] [ASC|DESC] [STORE key]
+1 GEORADIUSBYMEMBER_RO key few radius unit [WITHDIST] [ASC|DESC]
+2 ZRANGE key 0 -1 WITHSCORES
+1 ZREM key few
+1 ZSCORE key few
+2 CONFIG SET zset-max-listpack-entries entries
+`),
+	"sort": grammarLines(`
+6 RPUSH key {num}
+2 RPUSH key {few}
+3 SADD key {num}
+1 SADD key {few}
+3 ZADD key {score num}
+1 LTRIM key 0 5
+5 SET weightkey sortval
+3 HSET weighthash f sortval
+4 SORT key [LIMIT index index] [ASC|DESC] [ALPHA]
+4 SORT key [ASC|DESC] [ALPHA] [STORE key]
+5 SORT key BY by [LIMIT index index] [ASC|DESC] [ALPHA]
+3 SORT key BY by [GET get] [GET get] [DESC] [ALPHA]
+3 SORT key GET get [GET get] [ALPHA] [LIMIT index index]
+2 SORT key BY by GET get [STORE key]
+3 SORT_RO key [BY by] [GET get] [ALPHA] [DESC]
+1 SORT_RO key STORE key
+1 SORT key {get}
+2 LRANGE key 0 -1
+1 DEL weightkey
+1 DEL weighthash
+`),
+}
+
+// anyTypeGrammar is what a key of any type may meet.
+var anyTypeGrammar = grammarLines(`
+2 DEL {key}
+1 UNLINK {key}
+1 EXISTS {key}
+1 TYPE key
+4 OBJECT ENCODING key
+1 MEMORY USAGE key
+1 EXPIRE key sec
+1 PERSIST key
+2 TTL key
+2 RENAME key key
+1 RENAMENX key key
+3 COPY key key [REPLACE]
+1 GET key
+1 SET key val
+1 LPUSH key few
+1 SADD key few
+1 HSET key few val
+1 ZADD key score few
+1 XADD key newid f val
+2 DUMP key
+3 RESTORE key 0 payload [REPLACE]
+1 RESTORE key (0|1000000|4102444800000|int) payload [REPLACE] [ABSTTL] [IDLETIME small|FREQ small]
+1 RESTORE key 0 val
+1 SCAN 0 COUNT 100000 [TYPE type]
+1 KEYS pattern
+`)
+
+// grammarOf returns the lines of one type with those for any, or everything if
+// the type is "mixed".
+func grammarOf(typ string) []string {
+	switch typ {
+	case "string":
+		return generalGrammar
+	case "mixed":
+		lines := slices.Concat(generalGrammar, anyTypeGrammar)
+		for _, name := range slices.Sorted(maps.Keys(typeGrammars)) {
+			lines = append(lines, typeGrammars[name]...)
+		}
+		return lines
+	default:
+		return slices.Concat(typeGrammars[typ], anyTypeGrammar)
+	}
+}
+
+// numbered makes the words prefix0, prefix1 ….
+func numbered(prefix string, n int) []string {
+	words := make([]string, n)
+	for i := range words {
+		words[i] = prefix + strconv.Itoa(i)
+	}
+	return words
+}
+
+// typeKinds are the kinds of words that only the grammars of the types have.
+func typeKinds() map[string][]string {
+	hostile := []string{"", "0", "-1", "-0", "007", " 1", "1.5", "9223372036854775807", "-9223372036854775808", "9223372036854775808",
+		"bin\x00\xff\r\n", strings.Repeat("x", 63), strings.Repeat("y", 64), strings.Repeat("z", 65), strings.Repeat("ab", 200),
+		strings.Repeat("w", 4096), "32767", "32768", "-32769", "2147483648", "-2147483649"}
+	return map[string][]string{
+		"few":  {"a", "b", "c", "d", "e0", "e1", "1", "2", "-3", "40000", "", strings.Repeat("y", 65)},
+		"mem":  slices.Concat(hostile, numbered("e", 120), numbered("", 60)),
+		"num":  slices.Concat(numbered("", 80), numbered("-", 40), []string{"32767", "32768", "-32769", "2147483647", "2147483648", "-2147483649", "9223372036854775807", "-9223372036854775808"}),
+		"uniq": numbered("u", 5000),
+		// What divides evenly into halves, so that sums do not depend on their order.
+		"score":   {"0", "1", "-1", "2", "3", "5", "10", "0.5", "-0.5", "2.25", "1e3", "100", "-100", "1e17", "inf", "-inf", "+inf", "-0", "nan", "abc", "", "1e400", "0x10", " 1", "3.25", "17", "42", "4611686018427387904"},
+		"weight":  {"1", "2", "0", "-1", "0.5", "inf", "-inf", "nan", "abc", "3", "10"},
+		"smin":    {"-inf", "+inf", "inf", "0", "1", "(1", "5", "(5", "(0.5", "10", "100", "-1", "(-1", "(inf", "(-inf", "nan", "abc", "", "(", "(abc"},
+		"lex":     {"-", "+", "[a", "(a", "[e1", "(e1", "[e50", "(e99", "[", "(", "[1", "(5", "", "a", "[\xff", "[c"},
+		"lexkey":  {"lex1", "lex2"},
+		"count":   {"1", "2", "-1", "-5", "10", "1000", "10000", "-100", "0", "abc", "9223372036854775807", "-9223372036854775808"},
+		"timeout": {"0.001", "0.002", "-1", "abc", "", "inf", "1e30", "nan"},
+		"block":   {"1", "2", "-1", "abc"},
+		"entries": {"0", "1", "2", "4", "8", "16", "32", "128", "512", "512", "-1", "abc"},
+		"length":  {"0", "1", "4", "64", "64", "65", "1000", "-1", "abc"},
+		// 0 and sizes below -5 are left to the types' own tests.
+		"listsize":   {"-1", "-2", "-3", "-4", "-5", "1", "2", "4", "16", "128", "abc"},
+		"group":      {"g1", "g2", "g1", "g1", "nogroup", ""},
+		"consumer":   {"c1", "c2", "c3"},
+		"idle":       {"0", "0", "0", "99999999999", "-1", "abc"},
+		"bit":        slices.Concat(numbered("", 40), []string{"100", "1000", "8191", "4294967295", "4294967296", "-1", "abc", "", "1.5"}),
+		"bits":       {"\xff\xff\xff", "\x00\x00\x01", "\x80", "\x00", strings.Repeat("\xff", 40), strings.Repeat("\x00", 40) + "\x01", "\x55\xaa"},
+		"bitindex":   append([]string{"8", "9", "15", "-9", "63", "64", "65", "-64"}, generalKinds["index"]...),
+		"field":      {"u1", "u2", "u4", "u7", "u8", "u16", "u32", "u63", "u64", "i1", "i2", "i5", "i8", "i16", "i33", "i63", "i64", "i65", "u0", "i0", "x8", "8", "", "u", "i-1"},
+		"fieldat":    {"0", "1", "3", "7", "8", "15", "64", "100", "#0", "#1", "#2", "#5", "#", "-1", "#-1", "abc", "", "4294967296", "9223372036854775807", "#9223372036854775807"},
+		"hll":        {"HYLL", "HYLL\x00\x00\x00\x00", "HYLL\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00", "HYLL\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00", "HYLL\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x7f\xff", "HYLM\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x7f\xff", "HYLL\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x80\x7f\xff"},
+		"lon":        {"13.361389", "15.087269", "2.349014", "-122.4194", "0", "179.99", "-179.99", "-180", "180", "180.1", "45.5", "13.5", "-0.1", "abc", "nan", "100.25", "-70", "14"},
+		"lat":        {"38.115556", "37.502669", "48.864716", "37.7749", "0", "85", "-85", "85.05112878", "-85.05112878", "85.06", "45.5", "-0.1", "abc", "12.75", "-30", "37.9", "37"},
+		"radius":     {"1", "100", "200", "1000", "5000", "30000", "0", "0.5", "-1", "abc", "500.5", "20015087"},
+		"unit":       {"m", "km", "ft", "mi", "KM", "km", "km", "parsec"},
+		"sortval":    {"1", "2", "3", "10", "-5", "0.5", "1e2", "abc", "", "inf"},
+		"weightkey":  append(numbered("w_", 12), "w_-3", "w_a"),
+		"by":         {"w_*", "h_*->f", "w_*", "h_*->f", "nosort", "w_1", "*", "h_*->", "h_*->g", "x->", "->f"},
+		"get":        {"#", "w_*", "h_*->f", "h_*->g", "*", "w_1", "h_*->", "nokey_*"},
+		"weighthash": append(numbered("h_", 12), "h_-3"),
+	}
+}
+
+// made returns words that depend on what was made before.
+func (s *commandStream) made(word string) (string, bool) {
+	switch word {
+	case "payload":
+		if len(s.payloads) == 0 {
+			return "", true
+		}
+		return s.payloads[s.r.IntN(len(s.payloads))], true
+	case "newid":
+		s.lastID += s.r.IntN(4)
+		return s.entryID(s.lastID, "-*"), true
+	case "id", "idmin":
+		hostile := []string{"0", "0-0", "-", "+", "(0", "abc", "", "1-1-1", "1-", "18446744073709551615-18446744073709551615",
+			"18446744073709551616-0", "-1", "18446744073709551615", "99999-0"}
+		if word == "id" && s.r.IntN(8) == 0 || word == "idmin" && s.r.IntN(3) == 0 {
+			return hostile[s.r.IntN(len(hostile))], true
+		}
+		id := s.entryID(max(0, s.lastID-s.r.IntN(30)), "")
+		if word == "idmin" && s.r.IntN(4) == 0 {
+			id = "(" + id
+		}
+		return id, true
+	}
+	return "", false
+}
+
+// entryID writes an ID of a stream entry: whole, or of the milliseconds alone,
+// or with a sequence number that the server is to choose.
+func (s *commandStream) entryID(ms int, chosen string) string {
+	switch s.r.IntN(6) {
+	case 0:
+		return strconv.Itoa(ms)
+	case 1:
+		return strconv.Itoa(ms) + chosen
+	default:
+		return fmt.Sprintf("%d-%d", ms, s.r.IntN(5))
+	}
+}
+
+// before returns what a command needs so that both servers agree on what
+// follows: in Redis 7.0 a claim that finds nothing does not make the consumer, in
+// 7.2 it does.
+func before(args []string) [][]string {
+	if name := commandName(args, 1); (name == "XCLAIM" || name == "XAUTOCLAIM") && len(args) > 3 {
+		return [][]string{{"XGROUP", "CREATECONSUMER", args[1], args[2], args[3]}}
+	}
+	return nil
+}
+
+// blocksLong finds commands that might wait, and not just for a moment.
+func blocksLong(args []string) bool {
+	timeout := len(args) - 1
+	switch commandName(args, 1) {
+	case "BLPOP", "BRPOP", "BLMOVE", "BRPOPLPUSH", "BZPOPMIN", "BZPOPMAX":
+	case "BLMPOP", "BZMPOP":
+		timeout = min(1, timeout)
+	case "XREAD", "XREADGROUP":
+		for i, a := range args[:timeout] {
+			if strings.EqualFold(a, "BLOCK") && !slices.Contains(kinds["block"], args[i+1]) {
+				return true
+			}
+		}
+		return false
+	default:
+		return false
+	}
+	return !slices.Contains(kinds["timeout"], args[timeout])
+}
+
+// idlesShort finds claims of entries whose time without an answer decides, and is
+// neither nothing nor long.
+func idlesShort(args []string) bool {
+	at := 4
+	switch commandName(args, 1) {
+	case "XPENDING":
+		if len(args) < 4 || !strings.EqualFold(args[3], "IDLE") {
+			return false
+		}
+	case "XCLAIM", "XAUTOCLAIM":
+	default:
+		return false
+	}
+	if len(args) <= at {
+		return false
+	}
+	n, err := strconv.ParseInt(args[at], 10, 64)
+	return err == nil && n > 0 && n < 1_000_000_000
+}
+
+// typeOutOfScope finds commands on collections whose answer is random or decided
+// by the clock, and those whose form is newer than the peer.
+func typeOutOfScope(args []string) bool {
+	switch commandName(args, 1) {
+	case "XADD":
+		return slices.Contains(args, "*")
+	case "ZRANK", "ZREVRANK": // with WITHSCORE since 7.2
+		return len(args) > 3
+	case "ZADD", "ZINCRBY":
+		return spoilsLexicalOrder(args)
+	case "SORT":
+		return storesAnyOrder(args)
+	case "PFSELFTEST":
+		return true
+	}
+	return false
+}
+
+// spoilsLexicalOrder finds scores other than 0 in the keys that are asked for
+// ranges of names: what such a range is with different scores, nobody promises.
+func spoilsLexicalOrder(args []string) bool {
+	if len(args) < 3 || !slices.Contains(kinds["lexkey"], args[1]) {
+		return false
+	}
+	for i := 2; i < len(args); i += 2 {
+		if args[i] != "0" {
+			return true
+		}
+	}
+	return false
+}
+
+// storesAnyOrder finds a SORT that keeps a result in which the order of some
+// elements is left open.
+func storesAnyOrder(args []string) bool {
+	return hasWord(args, "BY") && hasWord(args, "STORE") && (hasWord(args, "ALPHA") || hasWord(args, "LIMIT"))
+}
+
+// hasWord reports whether an option was given, in any case of letters.
+func hasWord(args []string, word string) bool {
+	return slices.ContainsFunc(args, func(a string) bool { return strings.EqualFold(a, word) })
+}
