@@ -1,0 +1,705 @@
+package store
+
+import (
+	"slices"
+	"strconv"
+
+	"kvserver/store/intset"
+	"kvserver/store/listpack"
+)
+
+// A set is kept as Redis keeps it: as an intset while its members are integers, up to SetInts of them; as a listpack while
+// they are few and short; else as a dict whose fields are the members and whose values are empty. A set that was
+// converted stays so, however small it becomes.
+
+// set is a large set.
+type set struct{ *dict }
+
+func (s set) clone(v *View) collection { return set{v.dictClone(s.dict)} }
+
+// intsetMax is how many integers an intset may have, whatever is configured, as in Redis.
+const intsetMax = 1 << 30
+
+// members are the members of a set at hand: of the key of an entry, or of a set in the making.
+type members struct {
+	kind   kind
+	packed []byte // of the packed kinds
+	dict   *dict  // of kindSet
+	entry  Entry  // of the key
+	own    bool   // packed may be changed; otherwise it is the store's
+}
+
+// membersOf returns the members of an entry, none for a missing key.
+func membersOf(e Entry) members {
+	switch {
+	case !e.Exists():
+		return members{kind: kindSetInts}
+	case e.kind() == kindSet:
+		return members{kind: kindSet, dict: e.collection().(set).dict, entry: e}
+	}
+	return members{kind: e.kind(), packed: e.packed(), entry: e}
+}
+
+func (m *members) len() int {
+	switch m.kind {
+	case kindSetInts:
+		return intset.Len(m.packed)
+	case kindSetPacked:
+		return listpack.Len(m.packed)
+	}
+	return m.dict.len()
+}
+
+// release frees a set that was made and not stored.
+func (m *members) release(s *Store) {
+	if m.kind == kindSet {
+		m.dict.release(s)
+	}
+}
+
+func (v *View) hasMember(m *members, member []byte) bool {
+	switch m.kind {
+	case kindSetInts:
+		n, ok := ParseInteger(member)
+		return ok && intset.Contains(m.packed, n)
+	case kindSetPacked:
+		return listpack.Find(m.packed, listpack.First(m.packed), member, 0) != listpack.None
+	}
+	return v.dictFind(m.dict, member).Exists()
+}
+
+// eachMember calls fn with each member until it returns false. fn must not change the set. It may keep members of dicts
+// only, for as long as these are not changed.
+func (v *View) eachMember(m *members, fn func(member []byte) bool) {
+	var digits [listpack.IntegerLenMax]byte
+	switch m.kind {
+	case kindSetInts:
+		for i := range intset.Len(m.packed) {
+			if !fn(strconv.AppendInt(digits[:0], intset.At(m.packed, i), 10)) {
+				return
+			}
+		}
+	case kindSetPacked:
+		for off := listpack.First(m.packed); off != listpack.None; off = listpack.Next(m.packed, off) {
+			if !fn(listpack.Text(m.packed, off, &digits)) {
+				return
+			}
+		}
+	default:
+		v.dictEach(m.dict, func(e Entry) bool { return fn(e.Key()) })
+	}
+}
+
+// newMembers returns an empty set for a first member and some more, size in all.
+func (v *View) newMembers(first []byte, size int) members {
+	limits := &v.store.encodings
+	_, isInt := ParseInteger(first)
+	switch {
+	case isInt && size <= limits.SetInts:
+		return members{kind: kindSetInts}
+	case size <= limits.SetEntries:
+		return members{kind: kindSetPacked}
+	}
+	return members{kind: kindSet, dict: v.newDict()}
+}
+
+// addMember adds a member and reports whether it is new.
+func (v *View) addMember(m *members, member []byte) bool {
+	if m.kind == kindSet {
+		return v.dictSet(m.dict, member, nil, noDeadline)
+	}
+	if v.hasMember(m, member) {
+		return false
+	}
+	v.insertMember(m, member)
+	return true
+}
+
+// insertMember adds a member that is not in the set. The encoding changes as it must.
+func (v *View) insertMember(m *members, member []byte) {
+	if m.kind != kindSet {
+		v.ownMembers(m)
+	}
+	if m.kind == kindSetInts {
+		if n, ok := ParseInteger(member); ok {
+			m.packed, _ = intset.Add(m.packed, n)
+			if intset.Len(m.packed) > min(v.store.encodings.SetInts, intsetMax) {
+				v.toDict(m)
+			}
+			return
+		}
+	}
+	if m.kind != kindSet && !v.fitsPacked(m, member) {
+		v.toDict(m)
+	}
+	if m.kind == kindSetInts {
+		v.toPacked(m)
+	}
+	if m.kind == kindSet {
+		v.dictSet(m.dict, member, nil, noDeadline)
+	} else {
+		m.packed = listpack.Append(m.packed, member)
+	}
+}
+
+// listpackIntMax is the most that an integer takes in a listpack, in bytes.
+const listpackIntMax = 10
+
+// fitsPacked reports whether a packed set may be a listpack with one more member.
+func (v *View) fitsPacked(m *members, member []byte) bool {
+	limits := &v.store.encodings
+	size := m.len()
+	if size >= limits.SetEntries || len(member) > limits.SetValue {
+		return false
+	}
+	if m.kind == kindSetPacked {
+		return listpack.Fits(m.packed, listpack.Size(member))
+	}
+	return (size == 0 || intLen(intset.At(m.packed, 0)) <= limits.SetValue && intLen(intset.At(m.packed, size-1)) <= limits.SetValue) &&
+		listpack.Fits(nil, size*listpackIntMax+listpack.Size(member))
+}
+
+// intLen returns the length of an integer in decimal.
+func intLen(n int64) int {
+	var digits [listpack.IntegerLenMax]byte
+	return len(strconv.AppendInt(digits[:0], n, 10))
+}
+
+// ownMembers makes the bytes of a packed set such that they may be changed.
+func (v *View) ownMembers(m *members) {
+	if !m.own {
+		m.packed, m.own = v.edit(m.entry), true
+	}
+}
+
+// toPacked turns an intset into a listpack.
+func (v *View) toPacked(m *members) {
+	to := listpack.New()
+	for i := range intset.Len(m.packed) {
+		to = listpack.AppendInt(to, intset.At(m.packed, i))
+	}
+	m.kind, m.packed = kindSetPacked, to
+}
+
+// toInts turns a set of integers into an intset.
+func (v *View) toInts(m *members) {
+	var to []byte
+	v.eachMember(m, func(member []byte) bool {
+		n, _ := ParseInteger(member)
+		to, _ = intset.Add(to, n)
+		return true
+	})
+	m.release(v.store)
+	m.kind, m.packed, m.dict = kindSetInts, to, nil
+}
+
+// toDict makes a packed set a dict.
+func (v *View) toDict(m *members) {
+	d := v.newDict()
+	v.eachMember(m, func(member []byte) bool {
+		v.dictSet(d, member, nil, noDeadline)
+		return true
+	})
+	m.kind, m.packed, m.dict = kindSet, nil, d
+}
+
+// removeMember removes a member and reports whether there was one.
+func (v *View) removeMember(m *members, member []byte) bool {
+	switch m.kind {
+	case kindSet:
+		return v.dictDelete(m.dict, member)
+	case kindSetInts:
+		n, ok := ParseInteger(member)
+		if !ok || !intset.Contains(m.packed, n) {
+			return false
+		}
+		v.ownMembers(m)
+		m.packed, _ = intset.Remove(m.packed, n)
+		return true
+	}
+	off := listpack.Find(m.packed, listpack.First(m.packed), member, 0)
+	if off == listpack.None {
+		return false
+	}
+	v.ownMembers(m)
+	m.packed = listpack.Delete(m.packed, off, 1)
+	return true
+}
+
+// saveMembers gives a key its set after it has changed, and removes it if the set has become empty.
+func (v *View) saveMembers(key []byte, m *members) {
+	e := m.entry
+	switch {
+	case m.len() == 0:
+		v.Remove(key)
+	case m.kind != kindSet && e.Exists() && e.kind() == kindSet:
+		v.put(v.position(key), key, value{kind: m.kind, bytes: m.packed}, deadlineOf(e))
+	case m.kind != kindSet:
+		v.save(key, e, m.kind, m.packed)
+	case e.Exists() && e.kind() == kindSet && e.collection() == set{m.dict}:
+		v.changed(key)
+	default:
+		v.saveCollection(key, e, kindSet, set{m.dict})
+	}
+}
+
+// SAdd adds members to a set and returns how many are new.
+func (v *View) SAdd(key []byte, list [][]byte) (added int64, err error) {
+	e, err := v.writeAs(key, typeSet)
+	if err != nil {
+		return 0, err
+	}
+	m := membersOf(e)
+	if !e.Exists() {
+		m = v.newMembers(list[0], len(list))
+	}
+	limits := &v.store.encodings
+	// As Redis does it: more than a packed set may have are expected to be all different.
+	many := m.kind == kindSetPacked && len(list) > limits.SetEntries || m.kind == kindSetInts && len(list) > limits.SetInts
+	for _, member := range list {
+		if many && m.kind != kindSet && !v.hasMember(&m, member) {
+			v.toDict(&m)
+		}
+		if v.addMember(&m, member) {
+			added++
+		}
+	}
+	if added > 0 {
+		v.saveMembers(key, &m)
+	}
+	return added, nil
+}
+
+// SRem removes members from a set and returns how many there were.
+func (v *View) SRem(key []byte, list [][]byte) (removed int64, err error) {
+	e, err := v.writeAs(key, typeSet)
+	if err != nil || !e.Exists() {
+		return 0, err
+	}
+	m := membersOf(e)
+	for _, member := range list {
+		if !v.removeMember(&m, member) {
+			continue
+		}
+		if removed++; m.len() == 0 {
+			break
+		}
+	}
+	if removed > 0 {
+		v.saveMembers(key, &m)
+	}
+	return removed, nil
+}
+
+// SMove moves a member from one set to another, which need not exist, and reports whether it was there.
+func (v *View) SMove(from, to, member []byte) (bool, error) {
+	exists := v.LookupWrite(from).Exists()
+	dst := v.LookupWrite(to)
+	if !exists {
+		return false, nil
+	}
+	// Found anew: if the destination had expired, it was removed, and that is a write.
+	src, err := v.Peek(from).as(typeSet)
+	if err != nil {
+		return false, err
+	}
+	if _, err := dst.as(typeSet); err != nil {
+		return false, err
+	}
+	m := membersOf(src)
+	if src == dst {
+		return v.hasMember(&m, member), nil
+	}
+	if !v.removeMember(&m, member) {
+		return false, nil
+	}
+	v.saveMembers(from, &m)
+	dst = v.Peek(to)
+	m = membersOf(dst)
+	if !dst.Exists() {
+		m = v.newMembers(member, 1)
+	}
+	if v.addMember(&m, member) {
+		v.saveMembers(to, &m)
+	}
+	return true, nil
+}
+
+// SPop removes a random member and returns it; ok is false if there is no such key.
+func (v *View) SPop(key []byte) (member []byte, ok bool, err error) {
+	e, err := v.writeAs(key, typeSet)
+	if err != nil || !e.Exists() {
+		return nil, false, err
+	}
+	m := membersOf(e)
+	member = v.popMember(&m)
+	v.saveMembers(key, &m)
+	return member, true, nil
+}
+
+// popMember removes a random member and returns a copy of it.
+func (v *View) popMember(m *members) (member []byte) {
+	var digits [listpack.IntegerLenMax]byte
+	if m.kind == kindSet {
+		member = v.kept(v.dictRandom(m.dict).Key())
+		v.dictDelete(m.dict, member)
+		return member
+	}
+	v.ownMembers(m)
+	i := v.random.IntN(m.len())
+	if m.kind == kindSetInts {
+		member = v.kept(strconv.AppendInt(digits[:0], intset.At(m.packed, i), 10))
+		m.packed = intset.RemoveAt(m.packed, i)
+		return member
+	}
+	off := listpack.Seek(m.packed, i)
+	member = v.kept(listpack.Text(m.packed, off, &digits))
+	m.packed = listpack.Delete(m.packed, off, 1)
+	return member
+}
+
+// popRestMin is how many times as many must be removed from a large set as are left, to make a new set of what is left
+// rather than to remove one after the other. The new set is a packed one if it is small: the one way, as in Redis, in which
+// a large set becomes packed.
+const popRestMin = 5
+
+// SPopMany removes count random members, or all there are. It tells begin how many that is, and fn each of them.
+func (v *View) SPopMany(key []byte, count int64, begin func(n int), fn func(member []byte)) error {
+	e, err := v.writeAs(key, typeSet)
+	if err != nil {
+		return err
+	}
+	m := membersOf(e)
+	size := m.len()
+	n := int(min(count, int64(size)))
+	begin(n)
+	switch {
+	case n == 0:
+		return nil
+	case n == size:
+		v.eachMember(&m, func(member []byte) bool { fn(member); return true })
+		v.Remove(key)
+		return nil
+	case m.kind != kindSet:
+		m = v.popPacked(m, n, fn)
+	case n >= popRestMin*(size-n):
+		m = v.popAllBut(m, size-n, fn)
+	default:
+		for range n {
+			e := v.dictRandom(m.dict)
+			fn(e.Key())
+			v.dictDelete(m.dict, e.Key())
+		}
+	}
+	v.saveMembers(key, &m)
+	return nil
+}
+
+// popPacked passes n random members of a packed set to fn and returns the set of the others.
+func (v *View) popPacked(m members, n int, fn func(member []byte)) members {
+	rest := members{kind: m.kind, packed: make([]byte, 0, len(m.packed)), entry: m.entry, own: true}
+	size := m.len()
+	v.eachMember(&m, func(member []byte) bool {
+		if v.random.IntN(size) < n {
+			fn(member)
+			n--
+		} else {
+			v.insertMember(&rest, member)
+		}
+		size--
+		return true
+	})
+	return rest
+}
+
+// popAllBut passes all but n random members of a large set to fn and returns the set of these n.
+func (v *View) popAllBut(m members, n int, fn func(member []byte)) members {
+	rest := members{kind: kindSetPacked, entry: m.entry, own: true}
+	for range n {
+		member := v.dictRandom(m.dict).Key()
+		v.insertMember(&rest, member) // leaves m as it is
+		v.dictDelete(m.dict, member)
+	}
+	v.eachMember(&m, func(member []byte) bool { fn(member); return true })
+	return rest
+}
+
+// Set is a set that was found, to be read until the view unlocks or writes. That of a missing key is empty.
+type Set struct {
+	v *View
+	members
+}
+
+// ReadSet looks up a set.
+func (v *View) ReadSet(key []byte) (Set, error) {
+	e, err := v.readAs(key, typeSet)
+	return Set{v, membersOf(e)}, err
+}
+
+// Exists reports whether there is such a key.
+func (s *Set) Exists() bool { return s.entry.Exists() }
+
+// Len returns the number of members.
+func (s *Set) Len() int { return s.len() }
+
+// Contains reports whether the set has a member.
+func (s *Set) Contains(member []byte) bool { return s.v.hasMember(&s.members, member) }
+
+// Each calls fn with each member, valid inside fn only.
+func (s *Set) Each(fn func(member []byte)) {
+	s.v.eachMember(&s.members, func(member []byte) bool { fn(member); return true })
+}
+
+// Scan calls fn with members, beginning at the cursor: all of a packed set, of a large one some buckets full until there
+// were count. It returns the cursor to go on from, 0 at the end, and keeps SCAN's promise.
+func (s *Set) Scan(cursor uint64, count int, fn func(member []byte)) (next uint64) {
+	if s.kind != kindSet {
+		s.Each(fn)
+		return 0
+	}
+	seen := 0
+	for buckets := 0; buckets/scanSeenPerTaken < count && seen < count; buckets++ {
+		cursor = s.v.dictScan(s.dict, cursor, func(e Entry) {
+			seen++
+			fn(e.Key())
+		})
+		if cursor == 0 {
+			break
+		}
+	}
+	return cursor
+}
+
+// Draw calls fn with n random members, one independent of the other, until it returns false. The set must not be empty.
+func (s *Set) Draw(n int64, fn func(member []byte) bool) {
+	var digits [listpack.IntegerLenMax]byte
+	v := s.v
+	var offsets []int // of a listpack, if it is worth while
+	if s.kind == kindSetPacked && n > 1 {
+		offsets = make([]int, 0, s.len())
+		for off := listpack.First(s.packed); off != listpack.None; off = listpack.Next(s.packed, off) {
+			offsets = append(offsets, off)
+		}
+	}
+	for more := true; more && n > 0; n-- {
+		switch {
+		case s.kind == kindSet:
+			more = fn(v.dictRandom(s.dict).Key())
+		case s.kind == kindSetInts:
+			more = fn(strconv.AppendInt(digits[:0], intset.At(s.packed, v.random.IntN(s.len())), 10))
+		case offsets != nil:
+			more = fn(listpack.Text(s.packed, offsets[v.random.IntN(len(offsets))], &digits))
+		default:
+			more = fn(listpack.Text(s.packed, listpack.Seek(s.packed, v.random.IntN(s.len())), &digits))
+		}
+	}
+}
+
+// sampleWalkMin is the share of a large set, one in so many, from which on a sample is taken by a walk over the set, and not
+// by drawing until enough are different.
+const sampleWalkMin = 3
+
+// Sample calls fn with n different members, at most all: every choice of n is equally likely, their order is not random.
+func (s *Set) Sample(n int, fn func(member []byte)) {
+	v, size := s.v, s.len()
+	if s.kind != kindSet || n > size/sampleWalkMin {
+		v.eachMember(&s.members, func(member []byte) bool {
+			if v.random.IntN(size) < n {
+				fn(member)
+				n--
+			}
+			size--
+			return n > 0
+		})
+		return
+	}
+	drawn := members{kind: kindSetPacked, own: true}
+	defer func() { drawn.release(v.store) }()
+	for n > 0 {
+		if member := v.dictRandom(s.dict).Key(); v.addMember(&drawn, member) {
+			fn(member)
+			n--
+		}
+	}
+}
+
+// SetOp is an operation on sets.
+type SetOp int
+
+// The operations. The difference is what the first set has and no other.
+const (
+	Union SetOp = iota
+	Intersection
+	Difference
+)
+
+// Combination is the result of an operation on sets, whose members are found when they are asked for.
+type Combination struct {
+	v    *View
+	op   SetOp
+	sets []members
+}
+
+// Combine looks up sets that are to be combined. A missing key is an empty set.
+func (v *View) Combine(op SetOp, keys [][]byte) (Combination, error) {
+	c := Combination{v, op, make([]members, len(keys))}
+	for i, key := range keys {
+		e, err := v.readAs(key, typeSet)
+		if err != nil {
+			return c, err
+		}
+		c.sets[i] = membersOf(e)
+	}
+	if v.writable { // an expired key was removed: a write, after which what was found before is found anew
+		for i, key := range keys {
+			c.sets[i] = membersOf(v.Peek(key))
+		}
+	}
+	return c, nil
+}
+
+// Each calls fn with each member of the result, valid inside fn only, until it returns false.
+func (c *Combination) Each(fn func(member []byte) bool) {
+	switch c.op {
+	case Intersection:
+		c.intersect(fn)
+	case Difference:
+		c.subtract(fn)
+	default:
+		c.unite(fn)
+	}
+}
+
+// intersect looks up the members of the smallest set in the others.
+func (c *Combination) intersect(fn func(member []byte) bool) {
+	slices.SortStableFunc(c.sets, func(a, b members) int { return a.len() - b.len() })
+	smallest := &c.sets[0]
+	c.v.eachMember(smallest, func(member []byte) bool {
+		for i := range c.sets[1:] {
+			if m := &c.sets[1+i]; m.entry != smallest.entry && !c.v.hasMember(m, member) {
+				return true
+			}
+		}
+		return fn(member)
+	})
+}
+
+// probesMax is up to how many sets a member is looked up in instead of being put into a set of those seen, which costs
+// about as much and needs memory.
+const probesMax = 4
+
+// unite passes on the members of each set that no set before it has.
+func (c *Combination) unite(fn func(member []byte) bool) {
+	seen := members{kind: kindSetInts, own: true}
+	defer func() { seen.release(c.v.store) }()
+	more := true
+	for i := range c.sets {
+		c.v.eachMember(&c.sets[i], func(member []byte) bool {
+			if len(c.sets) <= probesMax {
+				if c.v.inAny(c.sets[:i], member) {
+					return true
+				}
+			} else if !c.v.addMember(&seen, member) {
+				return true
+			}
+			more = fn(member)
+			return more
+		})
+		if !more {
+			return
+		}
+	}
+}
+
+// inAny reports whether one of several sets has a member.
+func (v *View) inAny(sets []members, member []byte) bool {
+	for i := range sets {
+		if v.hasMember(&sets[i], member) {
+			return true
+		}
+	}
+	return false
+}
+
+// subtract passes on the members of the first set that no other has. If there are many others, and small ones, it first
+// gathers what they have in common with the first.
+func (c *Combination) subtract(fn func(member []byte) bool) {
+	first, others := &c.sets[0], c.sets[1:]
+	total := 0
+	for i := range others {
+		if others[i].entry == first.entry {
+			return
+		}
+		total += others[i].len()
+	}
+	// The largest are the likeliest to have a member.
+	slices.SortStableFunc(others, func(a, b members) int { return b.len() - a.len() })
+	if len(others) > probesMax && total < first.len() {
+		common := members{kind: kindSetInts, own: true}
+		defer func() { common.release(c.v.store) }()
+		for i := range others {
+			c.v.eachMember(&others[i], func(member []byte) bool {
+				if c.v.hasMember(first, member) {
+					c.v.addMember(&common, member)
+				}
+				return true
+			})
+		}
+		others = []members{common}
+	}
+	c.v.eachMember(first, func(member []byte) bool {
+		return c.v.inAny(others, member) || fn(member)
+	})
+}
+
+// CombineStore is Combine with the result stored at a key, whatever it held; an empty result removes it. It returns the
+// number of members.
+func (v *View) CombineStore(op SetOp, to []byte, keys [][]byte) (int64, error) {
+	c, err := v.Combine(op, keys)
+	if err != nil {
+		return 0, err
+	}
+	var m members
+	switch op {
+	case Union:
+		m = members{kind: kindSetInts, own: true}
+		for i := range c.sets {
+			v.eachMember(&c.sets[i], func(member []byte) bool { v.addMember(&m, member); return true })
+		}
+	case Intersection:
+		m = c.intersection()
+	default:
+		m = members{kind: kindSetInts, own: true}
+		c.subtract(func(member []byte) bool { v.insertMember(&m, member); return true })
+	}
+	n := int64(m.len())
+	switch {
+	case n == 0:
+		v.Remove(to)
+	case m.kind == kindSet:
+		v.replace(to, kindSet, nil, set{m.dict})
+	default:
+		v.replace(to, m.kind, m.packed, nil)
+	}
+	return n, nil
+}
+
+// intersection returns the result as a set. As in Redis it is made as a listpack unless the smallest operand is an intset,
+// and becomes an intset if it can.
+func (c *Combination) intersection() members {
+	m := members{kind: kindSetInts, own: true}
+	ints := true
+	c.intersect(func(member []byte) bool {
+		if m.len() == 0 && c.sets[0].kind != kindSetInts {
+			m.kind = kindSetPacked
+		}
+		_, isInt := ParseInteger(member)
+		ints = ints && isInt
+		c.v.insertMember(&m, member)
+		return true
+	})
+	if ints && m.kind != kindSetInts && m.len() <= min(c.v.store.encodings.SetInts, intsetMax) {
+		c.v.toInts(&m)
+	}
+	return m
+}
