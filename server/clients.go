@@ -24,6 +24,7 @@ var clientSubRows = []row{
 	{"reply", 3, noscript | loading | stale, nil, "3.2.0", "Instructs the server whether to reply to commands.", clientReply},
 	{"setinfo", 4, noscript | loading | stale, nil, "7.2.0", "Sets information specific to the client or connection.", clientSetInfo},
 	{"setname", 3, noscript | loading | stale, nil, "2.6.9", "Sets the connection name.", clientSetName},
+	{"unblock", -3, admin | noscript | loading | stale | exclusive, nil, "5.0.0", "Unblocks a client blocked by a blocking command from a different connection.", clientUnblock},
 	{"unpause", 2, admin | noscript | loading | stale | exclusive, nil, "6.2.0", "Resumes processing commands from paused clients.", clientUnpause},
 }
 
@@ -388,7 +389,7 @@ func (c *client) flagLetters() string {
 		letter byte
 		on     bool
 	}{
-		{'b', c.s.pause.waits(c)},
+		{'b', c.waiting != nil || c.s.pause.waits(c)},
 		{'x', c.multi != nil || c.inExec},
 		{'d', c.watcher.Marked()},
 		{'U', c.conn.Unix()},
@@ -473,6 +474,8 @@ func clientHelp(c *client, _ [][]byte) {
 		"    Tell which client library this connection uses.",
 		"SETNAME <name>",
 		"    Name this connection.",
+		"UNBLOCK <client-id> [TIMEOUT|ERROR]",
+		"    End the wait of a client in a blocking command, as if its time were over or with an error.",
 		"UNPAUSE",
 		"    End a pause.")
 }

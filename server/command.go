@@ -41,6 +41,14 @@ const (
 	catTransaction
 	catString
 	catScripting
+	catList
+	catSet
+	catSortedSet
+	catHash
+	catBitmap
+	catHyperLogLog
+	catGeo
+	catStream
 )
 
 // flagNames are in the order in which COMMAND INFO prints them.
@@ -54,43 +62,6 @@ var flagNames = []struct {
 	{noAuth, "no_auth"}, {mayReplicate, "may_replicate"}, {noAsyncLoading, "no_async_loading"},
 	{noMulti, "no_multi"}, {movableKeys, "movablekeys"}, {allowBusy, "allow_busy"},
 }
-
-// keyFlags say what a command does to the keys of one spec (key specifications, COMMAND INFO).
-type keyFlags uint16
-
-const (
-	kRO keyFlags = 1 << iota // reads the value, changes nothing
-	kRW                      // reads and changes it
-	kOW                      // overwrites it without looking at it
-	kRM                      // removes it
-	kAccess
-	kUpdate
-	kInsert
-	kDelete
-	kNotKey
-	kIncomplete
-	kVariable
-)
-
-var keyFlagNames = []struct {
-	flag keyFlags
-	name string
-}{
-	{kRO, "RO"}, {kRW, "RW"}, {kOW, "OW"}, {kRM, "RM"}, {kAccess, "access"}, {kUpdate, "update"},
-	{kInsert, "insert"}, {kDelete, "delete"}, {kNotKey, "not_key"}, {kIncomplete, "incomplete"},
-	{kVariable, "variable_flags"},
-}
-
-// keySpec finds keys among a command's arguments: from index first to index last (negative: counted from the
-// end, -1 being the last argument), every step-th argument.
-type keySpec struct {
-	flags             keyFlags
-	first, last, step int
-}
-
-type specs []keySpec
-
-func keysAt(f keyFlags, first, last, step int) keySpec { return keySpec{f, first, last, step} }
 
 // handler runs a command for c; args[0] is the name (for a subcommand, args[1] the subcommand's). It parses all
 // arguments before it touches data, so that a refused command changed nothing.
@@ -119,22 +90,6 @@ type command struct {
 	parent    *command
 	subs      []*command
 	subByName map[string]*command
-}
-
-// legacyKeys is the one range of keys that clients older than key specifications know of: it spans the specs if
-// they adjoin.
-func (cmd *command) legacyKeys() (first, last, step int) {
-	for i, spec := range cmd.keys {
-		if i == 0 {
-			first, last, step = spec.first, spec.last, spec.step
-			continue
-		}
-		if step != 1 || spec.step != 1 || last < 0 || spec.first != last+1 {
-			break
-		}
-		last = spec.last
-	}
-	return first, last, step
 }
 
 // group is a command family: its name in COMMAND DOCS, the ACL category that all of its commands have, its rows
@@ -182,7 +137,12 @@ func (t *table) add(r row, parent *command, g group) *command {
 	}
 	cmd := &command{row: r, fullName: r.name, group: g.name, id: len(t.all), parent: parent}
 	t.all = append(t.all, cmd)
-	cmd.oneKey = len(r.keys) == 1 && r.keys[0].first == 1 && r.keys[0].last == 1
+	cmd.oneKey = len(r.keys) == 1 && r.keys[0].ranged() && r.keys[0].first == 1 && r.keys[0].last == 1
+	for i := range r.keys {
+		if !r.keys[i].ranged() {
+			cmd.flags |= movableKeys
+		}
+	}
 	cmd.lockWrite = r.flags&(write|locksForWriting) != 0
 	cmd.joins = cmd.oneKey && r.handle != nil && parent == nil &&
 		r.flags&(exclusive|walksKeyspace|blocking|notQueued|noAuth|noMulti|protected) == 0
@@ -246,25 +206,6 @@ func (cmd *command) arityOK(n int) bool {
 		return n == cmd.arity
 	}
 	return n >= -cmd.arity
-}
-
-// appendKeys appends the keys among args to keys.
-func (cmd *command) appendKeys(keys, args [][]byte) [][]byte {
-	for _, spec := range cmd.keys {
-		keys = spec.appendKeys(keys, args)
-	}
-	return keys
-}
-
-func (spec keySpec) appendKeys(keys, args [][]byte) [][]byte {
-	last := spec.last
-	if last < 0 {
-		last += len(args)
-	}
-	for i := spec.first; i <= last && i < len(args); i += spec.step {
-		keys = append(keys, args[i])
-	}
-	return keys
 }
 
 // helpLines is the reply of a container's HELP subcommand: a header, the lines given, and HELP itself.

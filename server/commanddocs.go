@@ -1,6 +1,7 @@
 package server
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -43,7 +44,18 @@ const (
 )
 
 // docs has an entry for every command and subcommand, by full name.
-var docs = map[string]doc{
+var docs = joinDocs(generalDocs, listDocs, hashDocs, setDocs, zsetDocs, streamDocs, bitmapDocs, hyperloglogDocs, geoDocs,
+	dumpDocs, sortDocs)
+
+func joinDocs(families ...map[string]doc) map[string]doc {
+	all := map[string]doc{}
+	for _, family := range families {
+		maps.Copy(all, family)
+	}
+	return all
+}
+
+var generalDocs = map[string]doc{
 	"append":      {complexity: "O(N) where N is the length of the value appended, amortized.", syntax: "key:key value"},
 	"decr":        {complexity: "O(1)", syntax: "key:key"},
 	"decrby":      {complexity: "O(1)", syntax: "key:key decrement:integer"},
@@ -110,6 +122,7 @@ var docs = map[string]doc{
 	"client|reply":    {complexity: "O(1)", syntax: "on_off_skip=(ON|OFF|SKIP)"},
 	"client|setinfo":  {complexity: "O(1)", syntax: "attr=(LIB-NAME libname|LIB-VER libver)", tips: "request_policy:all_nodes response_policy:all_succeeded"},
 	"client|setname":  {complexity: "O(1)", syntax: "connection-name"},
+	"client|unblock":  {complexity: "O(log N) where N is the number of client connections.", syntax: "client-id:integer timeout_error=[TIMEOUT|ERROR]"},
 	"client|unpause":  {complexity: "O(N) where N is the number of paused clients."},
 	"echo":            {complexity: perValueByte, syntax: "message"},
 	"hello":           {complexity: "O(1)", syntax: "arguments=[protover:integer [AUTH username_password=(username password)] [SETNAME clientname]]"},

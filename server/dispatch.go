@@ -112,6 +112,11 @@ func (c *client) run(cmd *command, args [][]byte) {
 		c.view.LockKeys(sl.keys, cmd.lockWrite)
 		clear(sl.keys)
 	}
+	if cmd.lockWrite && c.view.Awaited() {
+		c.view.Unlock()
+		c.runExclusive(cmd, args)
+		return
+	}
 	c.call(cmd, args)
 	c.view.Unlock()
 }
@@ -124,10 +129,18 @@ func (c *client) bindView() {
 	c.view.KeepExpired(c.s.pause.lasts(nowMs))
 }
 
-// runExclusive runs a command with the gate closed. The slot is let go in between and its scratch memory with it.
+// runExclusive runs a command with the gate closed, and serves those who wait for what it wrote. The slot is let go in
+// between and its scratch memory with it.
 func (c *client) runExclusive(cmd *command, args [][]byte) {
 	args = slices.Clone(args)
-	c.withGate(func() { c.call(cmd, args) })
+	c.withGate(func() {
+		c.call(cmd, args)
+		if cmd.flags&write != 0 && c.s.store.Waiting() {
+			keys := c.awaitedKeys(cmd, args)
+			c.view.Unlock()
+			c.serveWaiters(keys)
+		}
+	})
 }
 
 // withGate runs fn with the gate closed and the view bound accordingly.
@@ -153,6 +166,9 @@ func (c *client) call(cmd *command, args [][]byte) {
 	began := clock.atNs
 	cmd.handle(c, args)
 	clock.advance()
+	if c.waiting != nil && c.waiting.idle {
+		return // it counts when it is served
+	}
 	c.slot.stats.commands[cmd.id].record(clock.atNs-began, c.failed, c.s.params.latencyTracking.Get())
 }
 

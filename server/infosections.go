@@ -99,9 +99,12 @@ func (s *Server) clientsInfo(w *info.Writer) {
 	w.Int("maxclients", s.params.maxClients.Get())
 	w.Int("client_recent_max_input_buffer", maxInput)
 	w.Int("client_recent_max_output_buffer", maxOutput)
-	w.Int("blocked_clients", int64(s.pause.waiting()))
+	w.Int("blocked_clients", int64(s.pause.waiting())+s.blocked.Load())
 	w.Int("tracking_clients", 0)
 	w.Int("clients_in_timeout_table", 0)
+	blocking, onNoKey := s.blockingKeys()
+	w.Int("total_blocking_keys", blocking)
+	w.Int("total_blocking_keys_on_nokey", onNoKey)
 }
 
 func persistenceInfo(w *info.Writer) {

@@ -91,49 +91,9 @@ func (c *client) statusSet(names []string) {
 	}
 }
 
-// keySpec appends a key specification. Its end is counted from its begin there, not from the command's name.
-func (c *client) keySpec(spec keySpec) {
-	last := spec.last
-	if last >= 0 {
-		last -= spec.first
-	}
-	c.mapping(3)
-	c.bulkString("flags")
-	c.statusSet(spec.flags.names())
-	c.bulkString("begin_search")
-	c.mapping(2)
-	c.bulkString("type")
-	c.bulkString("index")
-	c.bulkString("spec")
-	c.mapping(1)
-	c.bulkString("index")
-	c.int(int64(spec.first))
-	c.bulkString("find_keys")
-	c.mapping(2)
-	c.bulkString("type")
-	c.bulkString("range")
-	c.bulkString("spec")
-	c.mapping(3)
-	c.bulkString("lastkey")
-	c.int(int64(last))
-	c.bulkString("keystep")
-	c.int(int64(spec.step))
-	c.bulkString("limit")
-	c.int(0)
-}
-
 // names are the flags that COMMAND INFO prints.
 func (f flags) names() (list []string) {
 	for _, n := range flagNames {
-		if f&n.flag != 0 {
-			list = append(list, n.name)
-		}
-	}
-	return list
-}
-
-func (f keyFlags) names() (list []string) {
-	for _, n := range keyFlagNames {
 		if f&n.flag != 0 {
 			list = append(list, n.name)
 		}
@@ -150,7 +110,15 @@ var aclCategories = []struct {
 	{"keyspace", catKeyspace, 0},
 	{"read", readonly, catScripting},
 	{"write", write, 0},
+	{"set", catSet, 0},
+	{"sortedset", catSortedSet, 0},
+	{"list", catList, 0},
+	{"hash", catHash, 0},
 	{"string", catString, 0},
+	{"bitmap", catBitmap, 0},
+	{"hyperloglog", catHyperLogLog, 0},
+	{"geo", catGeo, 0},
+	{"stream", catStream, 0},
 	{"pubsub", pubsub, 0},
 	{"admin", admin, 0},
 	{"fast", fast, 0},
@@ -260,27 +228,14 @@ func commandGetKeysAndFlags(c *client, args [][]byte) {
 		return
 	}
 	c.array(len(cmd.appendKeys(nil, args)))
-	for _, spec := range cmd.keys {
+	for i := range cmd.keys {
+		spec := &cmd.keys[i]
 		for _, key := range spec.appendKeys(nil, args) {
 			c.array(2)
 			c.bulk(key)
 			c.statusSet(spec.flagsFor(args).names())
 		}
 	}
-}
-
-// flagsFor is what a command with these arguments does to the keys of a spec. The only one whose arguments matter
-// is SET: it looks at the old value if it has to return it or to compare with it, and else overwrites it unseen.
-func (spec keySpec) flagsFor(args [][]byte) keyFlags {
-	if spec.flags&kVariable == 0 {
-		return spec.flags
-	}
-	for _, a := range args[min(3, len(args)):] {
-		if bytes.EqualFold(a, []byte("GET")) || bytes.EqualFold(a, []byte("IFEQ")) {
-			return spec.flags &^ kVariable
-		}
-	}
-	return kOW | kUpdate
 }
 
 func commandHelp(c *client, _ [][]byte) {

@@ -44,6 +44,8 @@ type Parameters struct {
 	logLevel           *config.String
 	logFile            *config.String
 
+	encodings encodingParams
+
 	hotkeysTopK     *config.Int
 	hotkeysSampling *config.Int
 	hotkeysWindow   *config.Int
@@ -59,6 +61,7 @@ func RegisterParameters(r *config.Registry) *Parameters {
 	p.registerTLS(r)
 	p.registerGeneral(r)
 	p.registerPersistence(r)
+	p.registerEncodings(r)
 	p.registerHotkeys(r)
 	return p
 }
@@ -142,6 +145,7 @@ func (s *Server) hookParameters() error {
 	}{
 		{[]string{"hotkeys-top-k", "hotkeys-sampling-percentage", "hotkeys-window-seconds", "hotkeys-counters"}, s.configureTracking},
 		{[]string{"client-output-buffer-limit"}, s.applyOutputLimits},
+		{encodingNames, s.applyEncodings},
 		{[]string{"tls-cert-file", "tls-key-file", "tls-ca-cert-file", "tls-auth-clients"}, s.reloadTLS},
 	}
 	for _, h := range hooks {

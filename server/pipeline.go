@@ -1,5 +1,7 @@
 package server
 
+import "slices"
+
 // Commands on one key that follow each other in a pipeline run as a row: their shards are locked once, and what they
 // will read is fetched from memory together. A single lookup spends most of its time waiting for two reads that miss
 // the caches, and the waits of a row overlap. To others a row is one step, which is more than a pipeline promises.
@@ -63,7 +65,10 @@ func (c *client) runRow(row []frame) (used int, full bool) {
 		return row[0].bytes, c.outputFull()
 	}
 	c.bindView()
-	c.lockRow(row)
+	if c.lockRow(row) && c.view.Awaited() {
+		c.view.Unlock()
+		return c.runApart(row)
+	}
 	for i := range row {
 		c.begin()
 		if i > 0 {
@@ -79,8 +84,26 @@ func (c *client) runRow(row []frame) (used int, full bool) {
 	return used, full
 }
 
-func (c *client) lockRow(row []frame) {
-	keys, forWriting := c.slot.keys[:0], false
+// runApart runs the commands of a row one by one: somebody waits for one of their keys.
+func (c *client) runApart(row []frame) (used int, full bool) {
+	row = slices.Clone(row)
+	for i := range row {
+		row[i].args = slices.Clone(row[i].args)
+	}
+	for i := range row {
+		c.begin()
+		c.run(row[i].cmd, row[i].args)
+		used += row[i].bytes
+		if c.outputFull() {
+			return used, true
+		}
+	}
+	return used, false
+}
+
+// lockRow reports whether the row writes.
+func (c *client) lockRow(row []frame) (forWriting bool) {
+	keys := c.slot.keys[:0]
 	for i := range row {
 		keys = append(keys, row[i].args[1])
 		forWriting = forWriting || row[i].cmd.lockWrite
@@ -89,4 +112,5 @@ func (c *client) lockRow(row []frame) {
 	clear(keys)
 	c.slot.keys = keys
 	c.view.Fetch()
+	return forWriting
 }

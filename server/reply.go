@@ -1,12 +1,13 @@
 package server
 
 import (
-	"math"
 	"math/big"
 	"strconv"
 	"strings"
 
 	"github.com/tidwall/redcon"
+
+	"kvserver/store"
 )
 
 // writer appends replies to one buffer in the client's protocol version. What RESP2 has no type for is written
@@ -66,6 +67,27 @@ func (w *writer) header(kind byte, n int) {
 
 // array begins an array of n elements.
 func (w *writer) array(n int) { w.header('*', n) }
+
+// deferred appends an array whose length is known only at its end: fn appends the elements and returns their number.
+func (w *writer) deferred(fn func() (n int)) { w.headLater(w.array, fn) }
+
+// deferredSet is deferred for a set, deferredMap for a map of n pairs.
+func (w *writer) deferredSet(fn func() (n int)) { w.headLater(w.set, fn) }
+
+func (w *writer) deferredMap(fn func() (n int)) { w.headLater(w.mapping, fn) }
+
+// headLater puts a header before what fn appends.
+func (w *writer) headLater(head func(n int), fn func() (n int)) {
+	from := len(w.buf)
+	n := fn()
+	body := len(w.buf)
+	head(n)
+	size := len(w.buf) - body
+	var header [24]byte
+	copy(header[:size], w.buf[body:])
+	copy(w.buf[from+size:], w.buf[from:body])
+	copy(w.buf[from:], header[:size])
+}
 
 // mapping begins a map of n pairs.
 func (w *writer) mapping(n int) {
@@ -127,10 +149,10 @@ func (w *writer) bool(yes bool) {
 	}
 }
 
-// double appends a floating point number in the shortest form that reads back the same.
+// double appends a floating point number.
 func (w *writer) double(f float64) {
 	var digits [32]byte
-	text := appendDouble(digits[:0], f)
+	text := store.AppendDouble(digits[:0], f)
 	if !w.resp3 {
 		w.bulk(text)
 		return
@@ -138,18 +160,6 @@ func (w *writer) double(f float64) {
 	w.buf = append(w.buf, ',')
 	w.buf = append(w.buf, text...)
 	w.buf = append(w.buf, '\r', '\n')
-}
-
-func appendDouble(dst []byte, f float64) []byte {
-	switch {
-	case math.IsInf(f, 1):
-		return append(dst, "inf"...)
-	case math.IsInf(f, -1):
-		return append(dst, "-inf"...)
-	case math.IsNaN(f):
-		return append(dst, "nan"...)
-	}
-	return strconv.AppendFloat(dst, f, 'g', -1, 64)
 }
 
 // bigNumber appends an integer of any size.

@@ -19,86 +19,100 @@ const (
 
 // keysCommand runs under the gate: its reply is the keyspace at one moment.
 func keysCommand(c *client, args [][]byte) {
-	mark := len(c.buf)
-	f := scanFilter{pattern: args[1]}
-	n := 0
-	for cursor, more := uint64(0), true; more; more = cursor != 0 {
-		cursor = c.view.Scan(cursor, scanCountMax, func(key []byte, e store.Entry) bool {
-			if f.takes(key, e) {
-				c.bulk(key)
-				n++
-			}
-			return true
-		})
-	}
-	var head writer
-	head.array(n)
-	c.buf = slices.Insert(c.buf, mark, head.buf...)
-}
-
-// scanFilter is what a scan returns of what it sees.
-type scanFilter struct {
-	pattern  []byte // nil: any
-	typeName []byte // nil: any
-}
-
-func (f *scanFilter) takes(key []byte, e store.Entry) bool {
-	return (f.pattern == nil || glob.Match(f.pattern, key)) &&
-		(f.typeName == nil || strings.EqualFold(e.Type(), string(f.typeName)))
-}
-
-func scan(c *client, args [][]byte) {
-	cursor, ok := parseCursor(args[1])
-	if !ok {
-		c.fail(errInvalidCursor)
-		return
-	}
-	var f scanFilter
-	count := int64(scanCountDefault)
-	for i := 2; i < len(args); i += 2 {
-		if i+1 == len(args) {
-			c.fail(errSyntax)
-			return
+	f := scanOptions{pattern: args[1]}
+	c.deferred(func() (n int) {
+		for cursor, more := uint64(0), true; more; more = cursor != 0 {
+			cursor = c.view.Scan(cursor, scanCountMax, func(key []byte, e store.Entry) bool {
+				if f.takes(key, e) {
+					c.bulk(key)
+					n++
+				}
+				return true
+			})
 		}
-		switch option := args[i]; {
-		case bytes.EqualFold(option, []byte("COUNT")):
-			if count, ok = parseInt(args[i+1]); !ok {
-				c.fail(errNotInteger)
-				return
-			}
-			if count < 1 {
-				c.fail(errSyntax)
-				return
-			}
-		case bytes.EqualFold(option, []byte("MATCH")):
-			f.pattern = args[i+1]
-		case bytes.EqualFold(option, []byte("TYPE")):
-			f.typeName = args[i+1]
-		default:
-			c.fail(errSyntax)
-			return
-		}
-	}
-	c.scanFrom(cursor, int(min(count, scanCountMax)), f)
-}
-
-// scanFrom answers with the cursor to go on from and the keys found.
-func (c *client) scanFrom(cursor uint64, count int, f scanFilter) {
-	mark := len(c.buf)
-	n := 0
-	next := c.view.Scan(cursor, count, func(key []byte, e store.Entry) bool {
-		takes := f.takes(key, e)
-		if takes {
-			c.bulk(key)
-			n++
-		}
-		return takes
+		return n
 	})
+}
+
+// scanOptions are what a scan returns of what it sees, and how much of it.
+type scanOptions struct {
+	pattern  []byte // nil: any
+	typeName []byte // nil: any; SCAN only
+	noValues bool   // HSCAN only
+	count    int
+}
+
+func (o *scanOptions) matches(name []byte) bool {
+	return o.pattern == nil || glob.Match(o.pattern, name)
+}
+
+func (o *scanOptions) takes(key []byte, e store.Entry) bool {
+	return o.matches(key) && (o.typeName == nil || strings.EqualFold(e.Type(), string(o.typeName)))
+}
+
+// scanOptions reads the cursor and the options of SCAN, HSCAN, SSCAN or ZSCAN; args begin with the cursor. It answers itself
+// if something is wrong.
+func (c *client) scanOptions(args [][]byte) (cursor uint64, o scanOptions, ok bool) {
+	if cursor, ok = parseCursor(args[0]); !ok {
+		c.fail(errInvalidCursor)
+		return 0, o, false
+	}
+	o.count = scanCountDefault
+	for i := 1; i < len(args); i += 2 {
+		problem := errSyntax
+		switch {
+		case c.cmd.name == "hscan" && bytes.EqualFold(args[i], []byte("NOVALUES")):
+			o.noValues, problem = true, ""
+			i--
+		case i+1 == len(args):
+		case bytes.EqualFold(args[i], []byte("COUNT")):
+			count, isInt := parseInt(args[i+1])
+			switch {
+			case !isInt:
+				problem = errNotInteger
+			case count >= 1:
+				o.count, problem = int(min(count, scanCountMax)), ""
+			}
+		case bytes.EqualFold(args[i], []byte("MATCH")):
+			o.pattern, problem = args[i+1], ""
+		case c.cmd.name == "scan" && bytes.EqualFold(args[i], []byte("TYPE")):
+			o.typeName, problem = args[i+1], ""
+		}
+		if problem != "" {
+			c.fail(problem)
+			return 0, o, false
+		}
+	}
+	return cursor, o, true
+}
+
+// scanReply answers with the cursor to go on from, which fn returns, and the elements that fn appends and counts.
+func (c *client) scanReply(fn func() (next uint64, n int)) {
+	mark := len(c.buf)
+	next, n := fn()
 	var head writer
 	head.array(2)
 	head.bulkString(strconv.FormatUint(next, 10))
 	head.array(n)
 	c.buf = slices.Insert(c.buf, mark, head.buf...)
+}
+
+func scan(c *client, args [][]byte) {
+	cursor, o, ok := c.scanOptions(args[1:])
+	if !ok {
+		return
+	}
+	c.scanReply(func() (next uint64, n int) {
+		next = c.view.Scan(cursor, o.count, func(key []byte, e store.Entry) bool {
+			takes := o.takes(key, e)
+			if takes {
+				c.bulk(key)
+				n++
+			}
+			return takes
+		})
+		return next, n
+	})
 }
 
 // parseCursor reads a cursor as Redis does, with strtoul: up to a zero byte, with a sign if need be (-1 is the largest

@@ -36,6 +36,7 @@ type Server struct {
 	gate    gate
 	clients registry
 	pause   pause
+	blocked atomic.Int64 // clients that wait in a blocking command
 	info    info.Registry
 	counters
 	transport    *transport.Transport
@@ -99,7 +100,17 @@ func New(params *Parameters, log *slog.Logger) (*Server, error) {
 func (s *Server) families() []group {
 	return []group{
 		{"string", catString, stringRows, nil},
+		{"list", catList, listRows, nil},
+		{"hash", catHash, hashRows, nil},
+		{"set", catSet, setRows, nil},
+		{"sorted-set", catSortedSet, zsetRows, nil},
+		{"stream", catStream, streamRows, streamSubRows},
+		{"bitmap", catBitmap, bitmapRows, nil},
+		{"hyperloglog", catHyperLogLog, hyperloglogRows, nil},
+		{"geo", catGeo, geoRows, nil},
 		{"generic", catKeyspace, keyRows, map[string][]row{"object": objectSubRows}},
+		{"generic", catKeyspace, dumpRows, nil},
+		{"generic", catList | catSet | catSortedSet | catDangerous, sortRows, nil},
 		{"connection", catConnection, connectionRows, map[string][]row{"client": clientSubRows}},
 		{"transactions", catTransaction, transactionRows, nil},
 		{"scripting", catScripting, functionRows, map[string][]row{"function": functionSubRows}},

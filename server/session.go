@@ -40,6 +40,7 @@ type client struct {
 	skipNext bool // CLIENT REPLY SKIP: the next command's reply is dropped
 	skipThis bool
 
+	waiting *waiting    // nil unless a blocking command waits
 	multi   *multiState // nil outside MULTI
 	inExec  bool
 	watcher store.Watcher
@@ -54,6 +55,9 @@ func (c *client) Feed(in, out []byte) (used, need int, reply []byte, v transport
 	defer c.slot.mu.Unlock()
 	if c.closed {
 		return 0, 0, out, transport.Abort
+	}
+	if c.waiting != nil {
+		return 0, 0, out, transport.Park
 	}
 	c.slot.clock.start()
 	c.buf = out
@@ -186,6 +190,7 @@ func (c *client) Closed() {
 	c.slot.mu.Lock()
 	defer c.slot.mu.Unlock()
 	c.closed = true
+	c.stopWaiting()
 	c.discardMulti()
 	c.s.pause.forget(c)
 	c.s.clients.remove(c)

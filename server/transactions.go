@@ -107,14 +107,35 @@ func exec(c *client, _ [][]byte) {
 		return
 	}
 	c.multi = nil
-	if m.exclusive {
-		c.withGate(func() { c.execQueue(m) })
-	} else {
+	if !m.exclusive {
 		c.lockForExec(m)
-		c.execQueue(m)
-		c.view.Unlock()
+		if m.exclusive = m.writes && c.view.Awaited(); m.exclusive {
+			c.view.Unlock()
+		} else {
+			c.execQueue(m)
+			c.view.Unlock()
+		}
+	}
+	if m.exclusive {
+		c.withGate(func() { c.execExclusive(m) })
 	}
 	c.view.Unwatch(&c.watcher)
+}
+
+// execExclusive runs the transaction under the gate, and serves those who wait for what it wrote.
+func (c *client) execExclusive(m *multiState) {
+	c.execQueue(m)
+	if !m.writes || !c.s.store.Waiting() {
+		return
+	}
+	var keys [][]byte
+	for _, q := range m.queue {
+		if q.cmd.flags&write != 0 {
+			keys = append(keys, c.awaitedKeys(q.cmd, q.args)...)
+		}
+	}
+	c.view.Unlock()
+	c.serveWaiters(keys)
 }
 
 func (c *client) lockForExec(m *multiState) {

@@ -30,7 +30,7 @@ type Encodings struct {
 
 // DefaultEncodings are those of Redis 7.2.
 var DefaultEncodings = Encodings{
-	ListMaxSize: -2, HashEntries: 128, HashValue: 64, SetInts: 512, SetEntries: 128, SetValue: 64,
+	ListMaxSize: -2, HashEntries: 512, HashValue: 64, SetInts: 512, SetEntries: 128, SetValue: 64,
 	ZsetEntries: 128, ZsetValue: 64, HLLSparseBytes: 3000, StreamNodeBytes: 4096, StreamNodeEntries: 100,
 }
 

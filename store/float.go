@@ -1,7 +1,10 @@
 package store
 
 import (
+	"bytes"
+	"math"
 	"math/big"
+	"strconv"
 	"strings"
 )
 
@@ -110,4 +113,96 @@ func isNumber(s string) (number, zero bool) {
 	}
 	zero = strings.Trim(whole+fraction, "0") == ""
 	return zero || len(strings.TrimLeft(exponent, "0")) <= floatExponentLenMax, zero
+}
+
+// ParseDouble returns the 64-bit float that s is as a whole, as C's strtod reads it: decimal, hexadecimal or infinite,
+// without blanks. ok is false for anything else, for not-a-number, and for what is too large or too small for one.
+func ParseDouble(s []byte) (f float64, ok bool) {
+	if len(s) == 0 || len(s) > floatLenMax {
+		return 0, false
+	}
+	if n, isInt := ParseInteger(s); isInt {
+		return float64(n), true
+	}
+	text := string(s)
+	body := strings.TrimLeft(text, "+-")
+	if len(text)-len(body) > 1 || strings.IndexByte(body, '_') >= 0 {
+		return 0, false
+	}
+	hex := len(body) > 1 && body[0] == '0' && body[1]|0x20 == 'x'
+	if hex && strings.IndexAny(body, "pP") < 0 {
+		text += "p0"
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(f) {
+		return 0, false
+	}
+	if f == 0 {
+		if number, zero := isNumber(strings.ToLower(body)); !number || !zero {
+			return 0, false // it underflowed
+		}
+	}
+	return f, true
+}
+
+// AppendDouble appends f as Redis 7.2 prints it: integers up to 2^62 in full, everything else with the fewest digits that
+// read back the same, in plain form unless that would be long.
+func AppendDouble(dst []byte, f float64) []byte {
+	switch {
+	case math.IsInf(f, 1):
+		return append(dst, "inf"...)
+	case math.IsInf(f, -1):
+		return append(dst, "-inf"...)
+	case math.IsNaN(f):
+		return append(dst, "nan"...)
+	case f == 0 && math.Signbit(f):
+		return append(dst, "-0"...)
+	case f >= -math.MaxInt64/2 && f <= math.MaxInt64/2 && f == math.Trunc(f):
+		return strconv.AppendInt(dst, int64(f), 10)
+	}
+	var scratch [32]byte
+	digits, exponent := shortest(scratch[:0], f)
+	if f < 0 {
+		dst = append(dst, '-')
+	}
+	n := len(digits)
+	point := exponent + 1 // digits before the decimal point
+	size := exponent
+	if size < 0 {
+		size = -size
+	}
+	switch {
+	case point >= n && size < n+7:
+		dst = append(dst, digits...)
+		return append(dst, strings.Repeat("0", point-n)...)
+	case point < n && (point > n-7 || size < 4):
+		if point <= 0 {
+			dst = append(dst, "0."...)
+			dst = append(dst, strings.Repeat("0", -point)...)
+			return append(dst, digits...)
+		}
+		dst = append(dst, digits[:point]...)
+		dst = append(dst, '.')
+		return append(dst, digits[point:]...)
+	}
+	dst = append(dst, digits[0])
+	if n > 1 {
+		dst = append(dst, '.')
+		dst = append(dst, digits[1:]...)
+	}
+	dst = append(dst, 'e')
+	if exponent >= 0 {
+		dst = append(dst, '+')
+	}
+	return strconv.AppendInt(dst, int64(exponent), 10)
+}
+
+// shortest returns the fewest digits that stand for |f|, without point and trailing zeros, and the decimal exponent of the
+// first one.
+func shortest(scratch []byte, f float64) (digits []byte, exponent int) {
+	text := strconv.AppendFloat(scratch, math.Abs(f), 'e', -1, 64)
+	e := bytes.IndexByte(text, 'e')
+	exponent, _ = strconv.Atoi(string(text[e+1:]))
+	digits = append(text[:1], text[min(2, e):e]...)
+	return digits, exponent
 }

@@ -1,7 +1,7 @@
 package store
 
 import (
-	"container/list"
+	fifo "container/list"
 	"hash/maphash"
 	"sync"
 	"sync/atomic"
@@ -36,7 +36,7 @@ type shard struct {
 
 	tables   []atomic.Pointer[table] // by database; nil until its first key
 	watchers map[watchedKey][]*Watcher
-	waiters  map[string]*list.List // of Waiter, by name of the key, in the order in which they began to wait
+	waiters  map[string]*fifo.List // of Waiter, by name of the key, in the order in which they began to wait
 
 	// earliest is a lower bound of the deadlines in all tables, in ms; written under mu, read from anywhere.
 	earliest atomic.Int64
@@ -48,7 +48,7 @@ type shardFields struct {
 	_ sync.RWMutex
 	_ []atomic.Pointer[table]
 	_ map[watchedKey][]*Watcher
-	_ map[string]*list.List
+	_ map[string]*fifo.List
 	_ atomic.Int64
 }
 

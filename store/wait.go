@@ -1,7 +1,7 @@
 package store
 
 import (
-	"container/list"
+	fifo "container/list"
 	"unsafe"
 )
 
@@ -12,7 +12,7 @@ type Waiter struct {
 
 	db    int
 	keys  []string
-	nodes []*list.Element // in the lists of the keys' shards
+	nodes []*fifo.Element // in the lists of the keys' shards
 }
 
 // Keys returns the keys waited for, and their database.
@@ -33,11 +33,11 @@ next:
 		v.check(pos, true)
 		sh := v.shard(pos)
 		if sh.waiters == nil {
-			sh.waiters = map[string]*list.List{}
+			sh.waiters = map[string]*fifo.List{}
 		}
 		l := sh.waiters[string(key)]
 		if l == nil {
-			l = list.New()
+			l = fifo.New()
 			sh.waiters[string(key)] = l
 		}
 		w.keys = append(w.keys, string(key))

@@ -27,12 +27,22 @@ var stringRows = []row{
 	{"mset", -3, write | denyoom, specs{keysAt(kOW|kUpdate, 1, -1, 2)}, "1.0.1", "Atomically creates or modifies the string values of one or more keys.", mset},
 	{"msetnx", -3, write | denyoom, specs{keysAt(kOW|kInsert, 1, -1, 2)}, "1.0.1", "Atomically modifies the string values of one or more keys only when all keys don't exist.", msetnx},
 	{"psetex", 4, write | denyoom, specs{keysAt(kOW|kUpdate, 1, 1, 1)}, "2.6.0", "Sets both string value and expiration time in milliseconds of a key. The key is created if it doesn't exist.", psetex},
-	{"set", -3, write | denyoom, specs{keysAt(kRW|kAccess|kUpdate|kVariable, 1, 1, 1)}, "1.0.0", "Sets the string value of a key, ignoring its type. The key is created if it doesn't exist.", set},
+	{"set", -3, write | denyoom, specs{varying(keysAt(kRW|kAccess|kUpdate, 1, 1, 1), setKeyFlags)}, "1.0.0", "Sets the string value of a key, ignoring its type. The key is created if it doesn't exist.", set},
 	{"setex", 4, write | denyoom, specs{keysAt(kOW|kUpdate, 1, 1, 1)}, "2.0.0", "Sets the string value and expiration time of a key. Creates the key if it doesn't exist.", setex},
 	{"setnx", 3, write | denyoom | fast, specs{keysAt(kOW|kInsert, 1, 1, 1)}, "1.0.0", "Set the string value of a key only when the key doesn't exist.", setnx},
 	{"setrange", 4, write | denyoom, specs{keysAt(kRW|kUpdate, 1, 1, 1)}, "2.2.0", "Overwrites a part of a string value with another by an offset. Creates the key if it doesn't exist.", setRange},
 	{"strlen", 2, readonly | fast, specs{keysAt(kRO, 1, 1, 1)}, "2.2.0", "Returns the length of a string value.", strlen},
 	{"substr", 4, readonly, specs{keysAt(kRO|kAccess, 1, 1, 1)}, "1.0.0", "Returns a substring from a string value.", getRange},
+}
+
+// setKeyFlags: SET looks at the old value if it has to return it or to compare with it, and else overwrites it unseen.
+func setKeyFlags(args [][]byte) keyFlags {
+	for _, a := range args[min(3, len(args)):] {
+		if bytes.EqualFold(a, []byte("GET")) || bytes.EqualFold(a, []byte("IFEQ")) {
+			return kRW | kAccess | kUpdate
+		}
+	}
+	return kOW | kUpdate
 }
 
 // bulkOrNull answers with a value, with null for a missing key, or with the store's error.

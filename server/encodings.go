@@ -1,0 +1,66 @@
+package server
+
+import (
+	"math"
+
+	"kvserver/config"
+	"kvserver/store"
+)
+
+// encodingParams are the limits up to which collections are packed.
+type encodingParams struct {
+	listSize, hashEntries, hashValue, setInts, setEntries, setValue, zsetEntries, zsetValue *config.Int
+	hllSparse, streamBytes, streamEntries                                                   *config.Int
+}
+
+// encodingNames are the parameters that make up store.Encodings.
+var encodingNames = []string{
+	"list-max-listpack-size", "hash-max-listpack-entries", "hash-max-listpack-value", "set-max-intset-entries",
+	"set-max-listpack-entries", "set-max-listpack-value", "zset-max-listpack-entries", "zset-max-listpack-value",
+	"hll-sparse-max-bytes", "stream-node-max-bytes", "stream-node-max-entries",
+}
+
+// registerEncodings registers the limits of packed values, under their old names too, and the parameters of lazy
+// freeing and list compression, which change nothing here: memory of large values is always freed in the background,
+// and lists are never compressed.
+func (p *Parameters) registerEncodings(r *config.Registry) {
+	e, d := &p.encodings, store.DefaultEncodings
+	limit := func(name, old string, def int, doc string) *config.Int {
+		options := []config.Option{config.Doc(doc)}
+		if old != "" {
+			options = append(options, config.Alias(old))
+		}
+		return r.Int(name, int64(def), 0, math.MaxInt64, options...)
+	}
+	e.listSize = r.Int("list-max-listpack-size", int64(d.ListMaxSize), math.MinInt32, math.MaxInt32,
+		config.Alias("list-max-ziplist-size"), config.Doc("elements of a list's node, or -1 … -5 for 4, 8, 16, 32, 64 KiB"))
+	e.hashEntries = limit("hash-max-listpack-entries", "hash-max-ziplist-entries", d.HashEntries, "fields up to which a hash is packed")
+	e.hashValue = limit("hash-max-listpack-value", "hash-max-ziplist-value", d.HashValue, "bytes of a field or value up to which a hash is packed")
+	e.setInts = limit("set-max-intset-entries", "", d.SetInts, "integers up to which a set is packed")
+	e.setEntries = limit("set-max-listpack-entries", "", d.SetEntries, "members up to which a set is packed")
+	e.setValue = limit("set-max-listpack-value", "", d.SetValue, "bytes of a member up to which a set is packed")
+	e.zsetEntries = limit("zset-max-listpack-entries", "zset-max-ziplist-entries", d.ZsetEntries, "members up to which a sorted set is packed")
+	e.zsetValue = limit("zset-max-listpack-value", "zset-max-ziplist-value", d.ZsetValue, "bytes of a member up to which a sorted set is packed")
+	e.hllSparse = r.Memory("hll-sparse-max-bytes", int64(d.HLLSparseBytes), 0, math.MaxInt64, config.Doc("bytes up to which a HyperLogLog is sparse"))
+	e.streamBytes = r.Memory("stream-node-max-bytes", int64(d.StreamNodeBytes), 0, math.MaxInt64, config.Doc("bytes of a stream's block; 0: no limit"))
+	e.streamEntries = r.Int("stream-node-max-entries", int64(d.StreamNodeEntries), 0, math.MaxInt64, config.Doc("entries of a stream's block; 0: no limit"))
+
+	r.Int("list-compress-depth", 0, 0, math.MaxInt32, config.Doc("accepted and without effect: lists are not compressed"))
+	for _, name := range []string{"lazyfree-lazy-eviction", "lazyfree-lazy-expire", "lazyfree-lazy-server-del",
+		"lazyfree-lazy-user-del", "lazyfree-lazy-user-flush", "replica-lazy-flush"} {
+		r.Bool(name, false, config.Doc("accepted and without effect: large values are always freed in the background"))
+	}
+}
+
+// applyEncodings gives the store the limits; CONFIG SET runs under the gate.
+func (s *Server) applyEncodings() error {
+	e := &s.params.encodings
+	get := func(p *config.Int) int { return int(p.Get()) }
+	s.store.SetEncodings(store.Encodings{
+		ListMaxSize: get(e.listSize), HashEntries: get(e.hashEntries), HashValue: get(e.hashValue),
+		SetInts: get(e.setInts), SetEntries: get(e.setEntries), SetValue: get(e.setValue),
+		ZsetEntries: get(e.zsetEntries), ZsetValue: get(e.zsetValue), HLLSparseBytes: get(e.hllSparse),
+		StreamNodeBytes: get(e.streamBytes), StreamNodeEntries: get(e.streamEntries),
+	})
+	return nil
+}
