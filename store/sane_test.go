@@ -24,8 +24,17 @@ func sane(t *testing.T, s *Store) {
 			if tab == nil {
 				continue
 			}
-			sum.heap += int64(tableSize) + int64(len(tab.directory))*pointerSize
-			saneTable(t, s, uint64(i)<<(64-shardBits), tab, &sum)
+			saneTable(t, s, tab, &sum)
+			tab.eachSegment(func(g *segment) bool {
+				for home := range uint32(1) << g.bucketBits {
+					g.each(home, func(slot uint32) {
+						if s.position(g.entry(slot).Key())>>(64-shardBits) != uint64(i) {
+							t.Fatal("entry in the wrong shard")
+						}
+					})
+				}
+				return true
+			})
 			if tab.earliest < sh.earliest.Load() {
 				t.Fatalf("shard %d: bound %d above that of table %d", i, sh.earliest.Load(), tab.earliest)
 			}
@@ -37,8 +46,9 @@ func sane(t *testing.T, s *Store) {
 	}
 }
 
-func saneTable(t *testing.T, s *Store, first uint64, tab *table, sum *totals) {
+func saneTable(t *testing.T, s *Store, tab *table, sum *totals) {
 	t.Helper()
+	sum.heap += tableSize + int64(len(tab.directory))*pointerSize
 	if len(tab.directory) != 1<<tab.depth {
 		t.Fatalf("directory of %d at depth %d", len(tab.directory), tab.depth)
 	}
@@ -63,9 +73,6 @@ func saneTable(t *testing.T, s *Store, first uint64, tab *table, sum *totals) {
 			g.each(home, func(slot uint32) {
 				if tab.segment(s.position(g.entry(slot).Key())) != g {
 					t.Fatal("entry in the wrong segment")
-				}
-				if s.position(g.entry(slot).Key())>>(64-shardBits) != first>>(64-shardBits) {
-					t.Fatal("entry in the wrong shard")
 				}
 			})
 		}
@@ -134,7 +141,10 @@ func saneSegment(t *testing.T, s *Store, tab *table, g *segment, sum *totals) {
 	for i := range g.objects.table {
 		if o := &g.objects.table[i]; used[uint32(i)] {
 			sum.objects += o.size()
-		} else if o.bytes != nil {
+			if o.coll != nil {
+				saneCollection(t, s, o.coll, sum)
+			}
+		} else if o.bytes != nil || o.coll != nil {
 			t.Fatal("free object holds bytes")
 		}
 	}
@@ -158,8 +168,8 @@ func saneEntry(t *testing.T, s *Store, g *segment, home, slot uint32, used map[u
 	if e.off%unit != 0 || e.need() > e.capacity() {
 		t.Fatalf("entry at %d needs %d of %d", e.off, e.need(), e.capacity())
 	}
-	if e.flags()&hasDeadline != 0 && e.deadline() < g.earliest {
-		t.Fatalf("deadline %d before the segment's bound %d", e.deadline(), g.earliest)
+	if e.earliest() < g.earliest {
+		t.Fatalf("deadline %d before the segment's bound %d", e.earliest(), g.earliest)
 	}
 	var fields [][]byte
 	if e.flags()&keyOutside != 0 {
@@ -170,12 +180,24 @@ func saneEntry(t *testing.T, s *Store, g *segment, home, slot uint32, used map[u
 	}
 	for _, field := range fields {
 		number := binary.LittleEndian.Uint32(field)
-		if used[number] || int(number) >= len(g.objects.table) || len(g.objects.get(field).bytes) <= inlineMax {
+		if used[number] || int(number) >= len(g.objects.table) || 
+			len(g.objects.get(field).bytes) <= inlineMax && g.objects.get(field).coll == nil {
 			t.Fatalf("object %d is shared, missing or short", number)
 		}
 		used[number] = true
 	}
 	if e.flags()&keyOutside == 0 && len(e.Key()) > inlineMax || e.kind() == kindInt && e.valueLen() != 8 {
 		t.Fatal("entry with a field of the wrong length")
+	}
+}
+
+// saneCollection walks a collection that is made of a dict.
+func saneCollection(t *testing.T, s *Store, c collection, sum *totals) {
+	t.Helper()
+	switch c := c.(type) {
+	case *hash:
+		saneTable(t, s, c.table, sum)
+	case set:
+		saneTable(t, s, c.table, sum)
 	}
 }
