@@ -22,49 +22,59 @@ func TestHotKeysAccesses(t *testing.T) {
 	s := startHot(t)
 	for _, client := range hotClients(t, s) {
 		t.Run(client.name, func(t *testing.T) {
-			var setup, commands [][]string
-			want, total := map[identity]int{}, 0
-			for i, row := range accessTable {
-				setup = append(setup, commandsOf(row.setup, i)...)
-				for range rounds {
-					commands = append(commands, commandsOf(row.commands, i)...)
-				}
-				for id, n := range row.wanted(i) {
-					want[id] = n * rounds
-					total += n * rounds
-				}
-			}
-			commands = append(commands, []string{"SELECT", "0"}, []string{"GET", marker})
-			r := s.record(2, func() {
-				s.c.ok("FLUSHALL")
-				s.c.pipeline(append(setup, []string{"SELECT", "0"}))
-				s.c.ok("HOTKEYS", "RESET")
-				client.exec(t, commands)
+			r := s.checkAccesses(t, accessTable, 2, func(commands [][]string) {
+				client.exec(t, append(commands, []string{"SELECT", "0"}, []string{"GET", marker}))
 			})
-			for i, row := range accessTable {
-				for id := range row.wanted(i) {
-					if !r.is(id, float64(want[id])) {
-						qps, _ := r.rate(id)
-						t.Errorf("%s (after %q): %s@%d was counted %.2f times, want %s", row.commands, row.setup, id.key, id.db,
-							float64(qps)*float64(r.durationMs)/1000/rounds, row.want)
-					}
-				}
-			}
-			for _, e := range r.entries {
-				if want[e.identity] == 0 {
-					var i int
-					fmt.Sscanf(e.key, "row%d:", &i)
-					t.Errorf("%s (after %q): %s@%d was counted and should not be", accessTable[i].commands, accessTable[i].setup, e.key, e.db)
-				}
-			}
-			if r.samples != int64(total) {
-				t.Errorf("%d accesses in the window, want %d", r.samples, total)
-			}
 			if got := client.hotkeys(t); len(got) != len(r.entries)+1 {
 				t.Errorf("%s reads %d entries of %d", client.name, len(got), len(r.entries)+1)
 			}
 		})
 	}
+}
+
+// checkAccesses runs the rows of a table in a window of so many seconds and
+// compares what was counted. exec sends commands as one transaction that ends
+// with an access to marker.
+func (s *hotServer) checkAccesses(t *testing.T, table []accessRow, seconds int, exec func(commands [][]string)) hotReport {
+	t.Helper()
+	var setup, commands [][]string
+	want, total := map[identity]int{}, 0
+	for i, row := range table {
+		setup = append(setup, commandsOf(row.setup, i)...)
+		for range rounds {
+			commands = append(commands, commandsOf(row.commands, i)...)
+		}
+		for id, n := range row.wanted(i) {
+			want[id] = n * rounds
+			total += n * rounds
+		}
+	}
+	r := s.record(seconds, func() {
+		s.c.ok("FLUSHALL")
+		s.c.pipeline(append(setup, []string{"SELECT", "0"}))
+		s.c.ok("HOTKEYS", "RESET")
+		exec(commands)
+	})
+	for i, row := range table {
+		for id := range row.wanted(i) {
+			if !r.is(id, float64(want[id])) {
+				qps, _ := r.rate(id)
+				t.Errorf("%s (after %q): %s@%d was counted %.2f times, want %s", row.commands, row.setup, id.key, id.db,
+					float64(qps)*float64(r.durationMs)/1000/rounds, row.want)
+			}
+		}
+	}
+	for _, e := range r.entries {
+		if want[e.identity] == 0 {
+			var i int
+			fmt.Sscanf(e.key, "row%d:", &i)
+			t.Errorf("%s (after %q): %s@%d was counted and should not be", table[i].commands, table[i].setup, e.key, e.db)
+		}
+	}
+	if r.samples != int64(total) {
+		t.Errorf("%d accesses in the window, want %d", r.samples, total)
+	}
+	return r
 }
 
 // TestHotKeysOfExpiredKeys counts commands that meet a key which is expired but
