@@ -42,6 +42,12 @@ var storeErrors = []struct {
 	{store.ErrNaN, errNaNOrInfinity},
 	{store.ErrStringTooLong, errStringTooLong},
 	{store.ErrNoKey, errNoKey},
+	{store.ErrNotHyperLogLog, "WRONGTYPE Key is not a valid HyperLogLog string value."},
+	{store.ErrCorruptHyperLogLog, "INVALIDOBJ Corrupted HLL object detected"},
+	{store.ErrNotSparse, "ERR HLL encoding is not sparse"},
+	{store.ErrInfinite, "ERR value is NaN or Infinity"},
+	{store.ErrFieldNotInteger, "ERR hash value is not an integer"},
+	{store.ErrFieldNotFloat, "ERR hash value is not a float"},
 }
 
 // fail answers with an error: text begins with its code.

@@ -22,6 +22,12 @@ var (
 	ErrFieldNotInteger = errors.New("store: hash value is not an integer")
 	// ErrFieldNotFloat: the value of the field is not a floating point number.
 	ErrFieldNotFloat = errors.New("store: hash value is not a float")
+	// ErrNotHyperLogLog: the string at the key is no HyperLogLog.
+	ErrNotHyperLogLog = errors.New("store: not a HyperLogLog")
+	// ErrCorruptHyperLogLog: the value begins like a HyperLogLog and goes on otherwise.
+	ErrCorruptHyperLogLog = errors.New("store: corrupt HyperLogLog")
+	// ErrNotSparse: the HyperLogLog is dense, and has no runs to show.
+	ErrNotSparse = errors.New("store: the HyperLogLog is not sparse")
 	// ErrNoKey: the command needs an existing key.
 	ErrNoKey = errors.New("store: no such key")
 	// ErrIndexRange: the list has no element with this index.
