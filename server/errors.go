@@ -40,6 +40,7 @@ var storeErrors = []struct {
 	{store.ErrNotFloat, errNotFloat},
 	{store.ErrOverflow, errOverflow},
 	{store.ErrNaN, errNaNOrInfinity},
+	{store.ErrScoreNaN, "ERR resulting score is not a number (NaN)"},
 	{store.ErrStringTooLong, errStringTooLong},
 	{store.ErrNoKey, errNoKey},
 	{store.ErrNotHyperLogLog, "WRONGTYPE Key is not a valid HyperLogLog string value."},
