@@ -326,8 +326,11 @@ func (r *syntaxReader) peek() byte {
 // word reads up to a delimiter.
 func (r *syntaxReader) word() string {
 	end := strings.IndexAny(r.text, " =|()[]")
-	if end < 0 {
+	switch {
+	case end < 0:
 		end = len(r.text)
+	case end == 0 && r.text[0] == '=':
+		end = 1 // the token of XADD and XTRIM
 	}
 	word := r.text[:end]
 	r.text = r.text[end:]

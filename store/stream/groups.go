@@ -23,6 +23,8 @@ type Group struct {
 	consumers []*Consumer // by name
 	numbered  []*Consumer // by number; nil where a number is free
 	unused    []uint32    // numbers
+
+	of *Stream
 }
 
 // Pending is an entry that was delivered and not acknowledged.
@@ -42,9 +44,6 @@ type Consumer struct {
 	number  uint32
 	pending *btree.BTreeG[ID]
 }
-
-// noConsumer is the number of no consumer.
-const noConsumer = ^uint32(0)
 
 func pendingLess(a, b Pending) bool { return a.ID.Less(b.ID) }
 
@@ -73,8 +72,9 @@ func (s *Stream) NewGroup(name []byte, last ID, read int64) *Group {
 	if ok {
 		return nil
 	}
-	g := &Group{Name: string(name), Last: last, Read: read, pending: btree.NewBTreeGOptions(pendingLess, unlocked)}
+	g := &Group{Name: string(name), Last: last, Read: read, pending: btree.NewBTreeGOptions(pendingLess, unlocked), of: s}
 	s.groups = slices.Insert(s.groups, i, g)
+	s.groupBytes += g.bytes()
 	return g
 }
 
@@ -82,6 +82,7 @@ func (s *Stream) NewGroup(name []byte, last ID, read int64) *Group {
 func (s *Stream) RemoveGroup(name []byte) bool {
 	i, ok := s.findGroup(name)
 	if ok {
+		s.groupBytes -= s.groups[i].bytes()
 		s.groups = slices.Delete(s.groups, i, i+1)
 	}
 	return ok
@@ -120,6 +121,7 @@ func (g *Group) NewConsumer(name []byte, nowMs int64) *Consumer {
 		g.numbered = append(g.numbered, c)
 	}
 	g.consumers = slices.Insert(g.consumers, i, c)
+	g.of.groupBytes += c.bytes()
 	return c
 }
 
@@ -133,7 +135,9 @@ func (g *Group) RemoveConsumer(c *Consumer) (pending int) {
 	g.consumers = slices.Delete(g.consumers, i, i+1)
 	g.numbered[c.number] = nil
 	g.unused = append(g.unused, c.number)
-	return c.pending.Len()
+	pending = c.pending.Len()
+	g.of.groupBytes -= c.bytes() + int64(pending)*pendingBytes
+	return pending
 }
 
 // Pending returns the number of entries that are pending.
@@ -182,24 +186,19 @@ func (g *Group) PendingRange() (first, last ID) {
 }
 
 // Owner returns the consumer for which p is pending.
-func (g *Group) Owner(p Pending) *Consumer {
-	if p.consumer == noConsumer {
-		return nil
-	}
-	return g.numbered[p.consumer]
-}
+func (g *Group) Owner(p Pending) *Consumer { return g.numbered[p.consumer] }
 
 // Assign makes an entry pending for a consumer, whether or not it was pending for any.
 func (g *Group) Assign(c *Consumer, id ID, deliveredMs, deliveries int64) {
 	// Load is Set, and faster for the greatest ID, which new entries have.
 	old, had := g.pending.Load(Pending{id, deliveredMs, deliveries, c.number})
-	if had && old.consumer == c.number {
+	switch {
+	case !had:
+		g.of.groupBytes += pendingBytes
+	case old.consumer == c.number:
 		return
-	}
-	if had {
-		if owner := g.Owner(old); owner != nil {
-			owner.pending.Delete(id)
-		}
+	default:
+		g.Owner(old).pending.Delete(id)
 	}
 	c.pending.Load(id)
 }
@@ -210,21 +209,21 @@ func (g *Group) Acknowledge(id ID) bool {
 	if !ok {
 		return false
 	}
-	if owner := g.Owner(p); owner != nil {
-		owner.pending.Delete(id)
-	}
+	g.Owner(p).pending.Delete(id)
+	g.of.groupBytes -= pendingBytes
 	return true
 }
 
-// Delivered notes that the next entry of s after the last one delivered, id, was delivered to the group.
-func (g *Group) Delivered(s *Stream, id ID) {
+// Delivered notes that the next entry after the last one delivered was delivered to the group.
+func (g *Group) Delivered(id ID) {
+	s := g.of
 	if !g.Last.Less(id) {
 		return
 	}
 	if g.Read != Unknown && !g.Last.Less(s.first) && !s.fragmentedFrom(g.Last) {
 		g.Read++
 	} else if s.added > 0 {
-		g.Read = s.Ordinal(id)
+		g.Read = s.ordinal(id)
 	}
 	g.Last = id
 }
@@ -234,9 +233,9 @@ func (s *Stream) fragmentedFrom(id ID) bool {
 	return s.length > 0 && s.maxDeleted != ID{} && !s.maxDeleted.Less(id)
 }
 
-// Ordinal returns how many entries the stream had up to an ID, counted from the first ever added, or Unknown: it can be
-// told only at the ends of the stream, and where nothing was deleted between.
-func (s *Stream) Ordinal(id ID) int64 {
+// ordinal returns how many entries the stream had up to an ID, counted from the first ever added, or Unknown: it can be
+// told only at the ends of the stream, and where nothing was deleted between. The rules are Redis's, as those of Lag.
+func (s *Stream) ordinal(id ID) int64 {
 	switch {
 	case s.added == 0:
 		return 0
@@ -258,8 +257,9 @@ func (s *Stream) Ordinal(id ID) int64 {
 	return Unknown
 }
 
-// Lag returns how many entries are still to be delivered to a group; ok is false if it cannot be told.
-func (s *Stream) Lag(g *Group) (lag int64, ok bool) {
+// Lag returns how many entries are still to be delivered to the group; ok is false if it cannot be told.
+func (g *Group) Lag() (lag int64, ok bool) {
+	s := g.of
 	switch {
 	case s.added == 0, s.length == 0:
 		return 0, true
@@ -268,6 +268,6 @@ func (s *Stream) Lag(g *Group) (lag int64, ok bool) {
 	case g.Read != Unknown && !s.fragmentedFrom(g.Last):
 		return s.added - g.Read, true
 	}
-	read := s.Ordinal(g.Last)
+	read := s.ordinal(g.Last)
 	return s.added - read, read != Unknown
 }

@@ -54,12 +54,13 @@ func TestGroupAgainstModel(t *testing.T) {
 			delete(want, id)
 		}
 	}
-	saneGroup(t, g)
+	sane(t, s)
 	if g.Pending() != len(want) {
 		t.Fatalf("%d pending, want %d", g.Pending(), len(want))
 	}
-	copied := s.Clone().Group([]byte("g"))
-	saneGroup(t, copied)
+	other := s.Clone()
+	copied := other.Group([]byte("g"))
+	sane(t, other)
 	var before ID
 	g.EachPending(ID{}, func(p Pending) bool {
 		w := want[p.ID]
@@ -74,6 +75,7 @@ func TestGroupAgainstModel(t *testing.T) {
 		}
 		return true
 	})
+	sane(t, other)
 	if first, last := g.PendingRange(); before != last || first.Less(ID{}) || copied.Pending() != 0 {
 		t.Fatal(first, last, copied.Pending())
 	}
@@ -144,9 +146,9 @@ func TestLag(t *testing.T) {
 		s.Trim(Trim{MaxLen: c.trim})
 		r := s.Range(ID{}, Max, false)
 		for n := 0; n < c.deliver && r.Next(); n++ {
-			g.Delivered(s, r.ID())
+			g.Delivered(r.ID())
 		}
-		lag, ok := s.Lag(g)
+		lag, ok := g.Lag()
 		if !ok {
 			lag = Unknown
 		}

@@ -66,18 +66,22 @@ func (s *Stream) Loaded(length int64, last, maxDeleted ID, added int64) error {
 	return nil
 }
 
-// LoadPending adds what is pending in a group, for nobody yet.
+// nobody is the number of the consumer of what LoadPending has added.
+const nobody = ^uint32(0)
+
+// LoadPending adds what is pending in a group, for nobody yet. LoadOwner and LoadedGroup must follow.
 func (g *Group) LoadPending(id ID, deliveredMs, deliveries int64) error {
-	if _, ok := g.pending.Load(Pending{id, deliveredMs, deliveries, noConsumer}); ok {
+	if _, ok := g.pending.Load(Pending{id, deliveredMs, deliveries, nobody}); ok {
 		return ErrCorrupt
 	}
+	g.of.groupBytes += pendingBytes
 	return nil
 }
 
 // LoadOwner gives a consumer what LoadPending has added.
 func (g *Group) LoadOwner(c *Consumer, id ID) error {
 	p, ok := g.Find(id)
-	if !ok || p.consumer != noConsumer {
+	if !ok || p.consumer != nobody {
 		return ErrCorrupt
 	}
 	p.consumer = c.number

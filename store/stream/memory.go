@@ -3,6 +3,8 @@ package stream
 import (
 	"unsafe"
 
+	"github.com/tidwall/btree"
+
 	"kvserver/store/pages"
 )
 
@@ -44,6 +46,7 @@ type chunks struct {
 	free    []uint32 // indexes of table not in use
 	current uint32   // the index of the chunk to put blocks into, plus 1; 0: none
 	bytes   int64    // of all of them
+	heap    int64    // of those on the Go heap
 }
 
 // block returns the bytes of a block.
@@ -77,6 +80,7 @@ func (m *chunks) putIn(index uint32, b []byte) sealed {
 // own makes a block on the Go heap, which the caller gives up, a chunk of its own.
 func (m *chunks) own(b []byte) sealed {
 	m.bytes += int64(cap(b))
+	m.heap += int64(cap(b))
 	index := m.add(chunk{mem: b, used: len(b), live: len(b)})
 	return sealed{chunk: index, size: uint32(len(b))}
 }
@@ -116,6 +120,8 @@ func (m *chunks) release(index uint32) {
 	m.bytes -= int64(cap(c.mem))
 	if c.run != 0 {
 		m.pool.Free(c.run)
+	} else {
+		m.heap -= int64(cap(c.mem))
 	}
 	if index+1 == m.current {
 		m.current = 0
@@ -137,10 +143,38 @@ func (m *chunks) releaseAll() {
 	*m = chunks{pool: m.pool}
 }
 
-// overhead returns the bytes on the Go heap apart from blocks.
-func (m *chunks) overhead() int64 {
-	return int64(cap(m.table))*int64(unsafe.Sizeof(chunk{})) + 4*int64(cap(m.free))
+// itemShare is how much of the memory of a tree's nodes items take when they come in order: nodes stay half full.
+const itemShare = 2
+
+const (
+	treeBytes    = int64(unsafe.Sizeof(btree.BTreeG[ID]{}))
+	sealedBytes  = itemShare * int64(unsafe.Sizeof(sealed{}))
+	pendingBytes = itemShare * int64(unsafe.Sizeof(Pending{})+unsafe.Sizeof(ID{}))
+)
+
+// HeapBytes returns what the stream takes on the Go heap, trees estimated. O(1).
+func (s *Stream) HeapBytes() int64 {
+	n := int64(unsafe.Sizeof(*s)) + int64(cap(s.open)) + s.heap + s.groupBytes +
+		int64(cap(s.table))*int64(unsafe.Sizeof(chunk{})) + 4*int64(cap(s.free))
+	if s.blocks != nil {
+		n += treeBytes + int64(s.blocks.Len())*sealedBytes
+	}
+	return n
 }
+
+// Footprint returns all the bytes that the stream holds. O(1).
+func (s *Stream) Footprint() int64 { return s.HeapBytes() + s.bytes - s.heap }
+
+func (g *Group) bytes() int64 {
+	n := int64(unsafe.Sizeof(*g)) + int64(len(g.Name)) + treeBytes + int64(g.pending.Len())*pendingBytes
+	for _, c := range g.consumers {
+		n += c.bytes()
+	}
+	return n
+}
+
+// bytes returns what a consumer takes, apart from what is pending for it.
+func (c *Consumer) bytes() int64 { return int64(unsafe.Sizeof(*c)) + int64(len(c.Name)) + treeBytes }
 
 // compact moves the blocks that are left in a sparse chunk to one that they fill. The blocks of a chunk follow each other in
 // the order of IDs, but for blocks on the Go heap between them, so only those around id are looked at.

@@ -82,7 +82,8 @@ type Stream struct {
 		bytes int
 	}
 
-	groups []*Group // by name
+	groups     []*Group // by name
+	groupBytes int64    // of them
 }
 
 // New makes an empty stream. Its full blocks lie in pages of the pool until Release.

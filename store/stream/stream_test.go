@@ -63,8 +63,13 @@ func sane(t *testing.T, s *Stream) {
 		}
 	}
 	saneChunks(t, s)
+	bytes := int64(0)
 	for _, g := range s.groups {
 		saneGroup(t, g)
+		bytes += g.bytes()
+	}
+	if bytes != s.groupBytes {
+		t.Fatalf("groups of %d bytes, counted %d", bytes, s.groupBytes)
 	}
 }
 
@@ -105,9 +110,12 @@ func saneChunks(t *testing.T, s *Stream) {
 		}
 		live[e.chunk] += int(e.to - e.from)
 	}
-	bytes, unused := int64(0), 0
+	bytes, heap, unused := int64(0), int64(0), 0
 	for i, c := range s.table {
 		bytes += int64(cap(c.mem))
+		if c.run == 0 {
+			heap += int64(cap(c.mem))
+		}
 		if c.mem == nil {
 			unused++
 		}
@@ -115,7 +123,7 @@ func saneChunks(t *testing.T, s *Stream) {
 			t.Fatalf("chunk %d has %d bytes of blocks, counted %d", i, live[i], c.live)
 		}
 	}
-	if bytes != s.bytes || unused != len(s.free) {
+	if bytes != s.bytes || heap != s.heap || unused != len(s.free) {
 		t.Fatalf("%d bytes, %d chunks unused; counted %d, %d", bytes, unused, s.bytes, len(s.free))
 	}
 }
