@@ -16,6 +16,7 @@ import (
 //	[x]                 an optional argument
 //	name=(a|b)          one of several; name=(a b) all of them together; with [] instead of () optional
 //	x...                any number of times
+//	TOKEN x+...         any number of times, with the token each time
 //	x@6.2.0, x!6.2.0    known, or deprecated, since that version
 //
 // It is read when a client asks, which is once per redis-cli; a test reads all of them.
@@ -241,6 +242,7 @@ type argument struct {
 	deprecated string
 	optional   bool
 	multiple   bool
+	eachToken  bool       // the token is given with each of multiple
 	parts      []argument // of a "oneof" or "block"
 }
 
@@ -258,6 +260,9 @@ func (c *client) docArgument(a argument) {
 	}
 	if a.multiple {
 		flags = append(flags, "multiple")
+	}
+	if a.eachToken {
+		flags = append(flags, "multiple_token")
 	}
 	fields := 2
 	for _, present := range []bool{a.keySpec >= 0, a.token != "", a.since != "", a.deprecated != "", flags != nil, a.parts != nil} {
@@ -407,7 +412,7 @@ func (r *syntaxReader) plain(word string) argument {
 	a := argument{keySpec: -1}
 	end := strings.IndexAny(word, "@!")
 	if end < 0 {
-		end = len(strings.TrimSuffix(word, "..."))
+		end = len(strings.TrimRight(word, "+."))
 	}
 	a.name = word[:end]
 	a.suffix(word[end:])
@@ -426,9 +431,10 @@ func (r *syntaxReader) plain(word string) argument {
 	return a
 }
 
-// suffix reads "@version", "!version" and "...".
+// suffix reads "@version", "!version", "+" and "...".
 func (a *argument) suffix(text string) {
 	text, a.multiple = strings.CutSuffix(text, "...")
+	text, a.eachToken = strings.CutSuffix(text, "+")
 	text, a.deprecated, _ = strings.Cut(text, "!")
 	since, found := strings.CutPrefix(text, "@")
 	if text != "" && !found {

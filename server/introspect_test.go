@@ -14,11 +14,17 @@ var differentRows = map[string]string{}
 var differentDocs = map[string]string{
 	"set":         "Valkey's IFEQ",
 	"client|kill": "MAXAGE, of Redis 7.4",
+	"hscan":       "NOVALUES, of Redis 7.4",
+	"bitop":       "the operations of Redis 8.2",
+	"pfmerge":     "sources may be left out, as Redis has documented since 7.2",
+	"pfdebug":     "a system command, as debug",
+	"pfselftest":  "a system command, as debug",
 	"debug":       "Redis marks it as a system command, which no client looks at",
 }
 
 // newerCommands are not in Redis 7.0.
-var newerCommands = []string{"client|no-touch", "client|setinfo", "delifeq", "hotkeys", "hotkeys|get", "hotkeys|help", "hotkeys|reset"}
+var newerCommands = []string{"client|no-touch", "client|setinfo", "delifeq", "hotkeys", "hotkeys|get", "hotkeys|help", "hotkeys|reset",
+	"hexpire", "hexpireat", "hexpiretime", "hgetdel", "hgetex", "hpersist", "hpexpire", "hpexpireat", "hpexpiretime", "hpttl", "hsetex", "httl"}
 
 // protocols runs a test in both versions of the protocol.
 func protocols(t *testing.T, test func(t *testing.T, version string)) {
@@ -110,6 +116,7 @@ func TestSyntax(t *testing.T) {
 		{"EX seconds:integer!2.0.0", "seconds:integer=EX!2.0.0"},
 		{"how=[NX|XX|EX seconds:integer]@2.6.12...", "how:oneof(nx:pure-token=NX xx:pure-token=XX seconds:integer=EX)@2.6.12?+"},
 		{"pair=(a b)", "pair:block(a:string b:string)"},
+		{"[BY pattern+...] [GET pair=(a b)+...]", "pattern:string=BY?+= pair:block(a:string b:string)=GET?+="},
 		{"[AUTH who=(user [pass])]", "who:block(user:string pass:string?)=AUTH?"},
 	} {
 		var shown []string
@@ -151,6 +158,9 @@ func (a argument) String() string {
 	}
 	if a.multiple {
 		text += "+"
+	}
+	if a.eachToken {
+		text += "="
 	}
 	return text
 }
