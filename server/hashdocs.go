@@ -3,10 +3,10 @@ package server
 const (
 	perField         = "O(N) where N is the number of fields."
 	perFieldOfHash   = "O(N) where N is the size of the hash."
-	fieldList        = "fields=(FIELDS numfields:integer field...)"
+	fieldList        = "FIELDS fields=(numfields:integer field...)"
 	fieldCondition   = "condition=[NX|XX|GT|LT] "
 	fieldExpiration  = "EX seconds:integer|PX milliseconds:integer|EXAT unix-time-seconds:unix-time|PXAT unix-time-milliseconds:unix-time"
-	fieldValueBlocks = "fields=(FIELDS numfields:integer data=(field value)...)"
+	fieldValueBlocks = "FIELDS fields=(numfields:integer data=(field value)...)"
 )
 
 var hashDocs = map[string]doc{
@@ -24,7 +24,7 @@ var hashDocs = map[string]doc{
 	"hkeys":        {complexity: perFieldOfHash, syntax: "key:key", tips: unordered},
 	"hlen":         {complexity: "O(1)", syntax: "key:key"},
 	"hmget":        {complexity: perField, syntax: "key:key field..."},
-	"hmset":        {complexity: perField, syntax: "key:key data=(field value)...", deprecated: "4.0.0", instead: "`HSET` with multiple field-value pairs"},
+	"hmset":        {complexity: perField, syntax: "key:key field_value=(field value)...", deprecated: "4.0.0", instead: "`HSET` with multiple field-value pairs"},
 	"hpersist":     {complexity: perField, syntax: "key:key " + fieldList},
 	"hpexpire":     {complexity: perField, syntax: "key:key milliseconds:integer " + fieldCondition + fieldList},
 	"hpexpireat":   {complexity: perField, syntax: "key:key unix-time-milliseconds:unix-time " + fieldCondition + fieldList},
@@ -32,7 +32,7 @@ var hashDocs = map[string]doc{
 	"hpttl":        {complexity: perField, syntax: "key:key " + fieldList, tips: unstable},
 	"hrandfield":   {complexity: "O(N) where N is the number of fields returned.", syntax: "key:key options=[count:integer [WITHVALUES]]", tips: unstable},
 	"hscan":        {complexity: "O(1) for every call, O(N) for a whole iteration, where N is the number of fields of the hash.", syntax: "key:key cursor:integer [MATCH pattern:pattern] [COUNT count:integer] [NOVALUES@7.4.0]", tips: unstable},
-	"hset":         {complexity: "O(1) for each pair of field and value.", syntax: "key:key data=(field value)..."},
+	"hset":         {complexity: "O(1) for each pair of field and value.", syntax: "key:key field_value=(field value)..."},
 	"hsetex":       {complexity: perField, syntax: "key:key condition=[FNX|FXX] expiration=[" + fieldExpiration + "|KEEPTTL] " + fieldValueBlocks},
 	"hsetnx":       {complexity: "O(1)", syntax: "key:key field value"},
 	"hstrlen":      {complexity: "O(1)", syntax: "key:key field"},

@@ -400,15 +400,16 @@ func (h *hashEdit) set(field, val []byte, deadline int64) (added bool) {
 		return h.v.dictSet(&h.large.dict, field, val, deadline)
 	}
 	h.edit()
-	if off := listpack.Find(h.packed, listpack.First(h.packed), field, 1); off != listpack.None {
+	off := listpack.Find(h.packed, listpack.First(h.packed), field, 1)
+	if off != listpack.None {
 		h.packed = listpack.Replace(h.packed, listpack.Next(h.packed, off), val)
-		return false
+	} else {
+		h.packed = listpack.Append(listpack.Append(h.packed, field), val)
 	}
-	h.packed = listpack.Append(listpack.Append(h.packed, field), val)
-	if h.Len() > limits.HashEntries {
+	if h.Len() > limits.HashEntries { // or it had more when the limit was another
 		h.enlarge()
 	}
-	return true
+	return off == listpack.None
 }
 
 // remove takes a field out, and reports whether it was there.

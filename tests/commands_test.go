@@ -103,6 +103,18 @@ var onlyOurs = map[string]string{
 	"hotkeys":         "Valkey's, and the point of this server",
 	"client|setinfo":  "Redis 7.2",
 	"client|no-touch": "Redis 7.2",
+	"hexpire":         "Redis 7.4",
+	"hexpireat":       "Redis 7.4",
+	"hexpiretime":     "Redis 7.4",
+	"hpersist":        "Redis 7.4",
+	"hpexpire":        "Redis 7.4",
+	"hpexpireat":      "Redis 7.4",
+	"hpexpiretime":    "Redis 7.4",
+	"hpttl":           "Redis 7.4",
+	"httl":            "Redis 7.4",
+	"hgetdel":         "Redis 8.0",
+	"hgetex":          "Redis 8.0",
+	"hsetex":          "Redis 8.0",
 }
 
 // infoDiffers are intended differences of COMMAND INFO from Redis 7.0, by
