@@ -61,8 +61,11 @@ func (c *client) scanOptions(args [][]byte) (cursor uint64, o scanOptions, ok bo
 	for i := 1; i < len(args); i += 2 {
 		problem := errSyntax
 		switch {
-		case c.cmd.name == "hscan" && bytes.EqualFold(args[i], []byte("NOVALUES")):
+		case bytes.EqualFold(args[i], []byte("NOVALUES")):
 			o.noValues, problem = true, ""
+			if c.cmd.name != "hscan" {
+				problem = "ERR NOVALUES option can only be used in HSCAN"
+			}
 			i--
 		case i+1 == len(args):
 		case bytes.EqualFold(args[i], []byte("COUNT")):
