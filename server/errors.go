@@ -43,6 +43,7 @@ var storeErrors = []struct {
 	{store.ErrScoreNaN, "ERR resulting score is not a number (NaN)"},
 	{store.ErrStringTooLong, errStringTooLong},
 	{store.ErrNoKey, errNoKey},
+	{store.ErrIndexRange, "ERR index out of range"},
 	{store.ErrNotHyperLogLog, "WRONGTYPE Key is not a valid HyperLogLog string value."},
 	{store.ErrCorruptHyperLogLog, "INVALIDOBJ Corrupted HLL object detected"},
 	{store.ErrNotSparse, "ERR HLL encoding is not sparse"},

@@ -16,6 +16,14 @@ func (e Element) Text(buf *[listpack.IntegerLenMax]byte) []byte {
 	return listpack.Text(e.bytes, e.off, buf)
 }
 
+// Get returns the element's bytes, which alias the list, or the integer that it is kept as.
+func (e Element) Get() (text []byte, n int64, isInt bool) {
+	if e.off == listpack.None {
+		return e.bytes, 0, false
+	}
+	return listpack.Get(e.bytes, e.off)
+}
+
 // Equal reports whether the element is elem.
 func (e Element) Equal(elem []byte) bool {
 	if e.off == listpack.None {
