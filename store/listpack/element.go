@@ -115,6 +115,23 @@ func putBacklen(dst []byte, size int) {
 	dst[0] = byte(size)
 }
 
+// spans are what elements take, backlen included, by their first byte; 0 for strings of 64 bytes and more. Looking that up
+// is faster than telling the encodings apart where they mix.
+var spans = func() (table [256]uint8) {
+	for c := range table {
+		switch {
+		case c < 0x80:
+			table[c] = 2
+		case c < 0xc0:
+			table[c] = uint8(c&0x3f) + 2
+		case c < 0xe0:
+			table[c] = 3
+		}
+	}
+	table[0xf1], table[0xf2], table[0xf3], table[0xf4] = 4, 5, 6, 10
+	return table
+}()
+
 // sizeAt returns the size of encoding and data of the element at off.
 func sizeAt(lp []byte, off int) int {
 	c := lp[off]

@@ -136,6 +136,9 @@ func Prev(lp []byte, off int) int {
 // After returns the offset just behind the element at off: of the next one or, unlike Next, of the end of the list. It
 // serves InsertAt.
 func After(lp []byte, off int) int {
+	if n := spans[lp[off]]; n != 0 {
+		return off + int(n)
+	}
 	size := sizeAt(lp, off)
 	return off + size + backlenSize(size)
 }
@@ -241,21 +244,33 @@ func Find(lp []byte, off int, elem []byte, skip int) int {
 		return None
 	}
 	n, isInt := ParseInteger(elem)
-	for lp[off] != end {
-		size := sizeAt(lp, off)
-		if c := lp[off]; c&0xc0 == 0x80 { // a short string, the usual case
-			if size == len(elem)+1 && string(lp[off+1:off+size]) == string(elem) {
+	// A short string begins with its length. Of two of the same length the last byte tells them apart more often than the
+	// first: fields are numbered.
+	head, last := byte(end), byte(0)
+	if len(elem) < 1<<6 {
+		head = 0x80 | byte(len(elem))
+		if last = head; len(elem) > 0 {
+			last = elem[len(elem)-1]
+		}
+	}
+	for {
+		switch c := lp[off]; {
+		case c == end:
+			return None
+		case c == head:
+			if lp[off+len(elem)] == last && string(lp[off+1:off+1+len(elem)]) == string(elem) {
 				return off
 			}
-		} else if equalTo(lp, off, elem, n, isInt) {
-			return off
+		case c < 0x80 || c >= 0xc0:
+			if (isInt || c >= 0xe0) && equalTo(lp, off, elem, n, isInt) {
+				return off
+			}
 		}
-		off += size + backlenSize(size)
+		off = After(lp, off)
 		for i := 0; i < skip && lp[off] != end; i++ {
 			off = After(lp, off)
 		}
 	}
-	return None
 }
 
 // equalTo is Equal with elem parsed.
