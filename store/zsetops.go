@@ -144,12 +144,24 @@ func (v *View) ZCombineStore(to []byte, o ZOperation) (int64, error) {
 	if o.Op == Union {
 		return v.storeUnion(to, list, o.Aggregate), nil
 	}
+	elements := v.combined(list, &o)
 	b := zsetBuilder{v: v}
-	for _, el := range v.combined(list, &o) {
+	if !v.fitPackedZset(elements) {
+		b.large = v.newZset()
+	}
+	for _, el := range elements {
 		b.add(el.Member, el.Score)
 	}
 	b.store(to)
-	return int64(b.len()), nil
+	return int64(len(elements)), nil
+}
+
+// fitPackedZset reports whether elements may be a packed set. It is asked first because packing takes the sign of -0.
+func (v *View) fitPackedZset(elements []ZElement) bool {
+	limits := &v.store.encodings
+	return len(elements) <= limits.ZsetEntries && !slices.ContainsFunc(elements, func(el ZElement) bool {
+		return len(el.Member) > limits.ZsetValue
+	})
 }
 
 // combined returns the intersection or difference, in order. Members are copied.
@@ -246,20 +258,16 @@ func (v *View) storeUnion(to []byte, list []operand, aggregate ZAggregate) int64
 	d := v.unite(list, aggregate)
 	elements := v.sortedElements(d)
 	b := zsetBuilder{v: v}
-	for i := range elements {
-		if !v.fitsPackedZset(b.packed, elements[i].Member) {
-			b.large = &zset{d, ranked.New(v.store.pool)}
-			break
+	if v.fitPackedZset(elements) {
+		for i := range elements {
+			b.add(elements[i].Member, elements[i].Score)
 		}
-		b.packed = packedAppend(b.packed, elements[i].Member, elements[i].Score)
-	}
-	if b.large == nil {
 		d.release(v.store)
-		b.store(to)
-		return int64(b.len())
-	}
-	for i := range elements {
-		b.large.order.Insert(elements[i].Score, elements[i].Member)
+	} else {
+		b.large = &zset{d, ranked.New(v.store.pool)}
+		for i := range elements {
+			b.large.order.Insert(elements[i].Score, elements[i].Member)
+		}
 	}
 	b.store(to)
 	return int64(len(elements))

@@ -83,13 +83,13 @@ type LexRange struct{ Min, Max LexEnd }
 // ranks of a packed set are found as Redis walks it, so that even where the scores differ, which makes the range
 // meaningless, the outcome is the same.
 func (r LexRange) ranks(s *SortedSet, reverse bool) (from, to int) {
-	if s.large != nil {
-		from, to = s.belowEnd(&r.Min, r.Min.Open), s.belowEnd(&r.Max, !r.Max.Open)
-		return from, max(from, to)
-	}
 	n := s.Len()
 	if n == 0 || r.empty() || !s.holdsAt(n-1, r.Min.before) || !s.holdsAt(0, r.Max.after) {
 		return 0, 0
+	}
+	if s.large != nil {
+		from, to = s.belowEnd(&r.Min, r.Min.Open), s.belowEnd(&r.Max, !r.Max.Open)
+		return from, max(from, to)
 	}
 	if reverse {
 		to = n
@@ -264,12 +264,12 @@ func (s *SortedSet) Draw(n int64, fn func(member []byte, score float64) bool) {
 	}
 }
 
-// Sample calls fn with n different elements, at most all. Every choice of n is equally likely; they come in the order of
-// the set.
+// Sample calls fn with n different elements, at most all. Every choice of n is equally likely, their order is not random.
 func (s *SortedSet) Sample(n int, fn func(member []byte, score float64)) {
 	size, random := s.Len(), s.v.random
 	if n > size/sampleWalkMin || s.large == nil {
-		s.Each(0, size, false, func(member []byte, score float64) bool {
+		// Backwards, since that is how Redis returns a whole set.
+		s.Each(0, size, true, func(member []byte, score float64) bool {
 			if random.IntN(size) < n {
 				fn(member, score)
 				n--
