@@ -1,8 +1,9 @@
 package store
 
 import (
-	"math"
 	"strconv"
+
+	"kvserver/store/listpack"
 )
 
 // stringValue returns the value for a string as SET stores it: an integer if it is the canonical form of one.
@@ -27,34 +28,11 @@ func rawValue(s []byte) value { return value{kind: kindRaw, bytes: s} }
 const embstrMax = 44
 
 // integerLenMax is the length of the longest 64-bit integer, the sign included.
-const integerLenMax = 20
+const integerLenMax = listpack.IntegerLenMax
 
 // ParseInteger returns the integer that s is the canonical decimal form of: no plus sign, no leading zeros, no "-0", no
 // blanks. Redis takes integers in no other form, in values, arguments and protocol alike.
-func ParseInteger(s []byte) (int64, bool) {
-	if len(s) == 0 || len(s) > integerLenMax {
-		return 0, false
-	}
-	digits := s
-	if s[0] == '-' {
-		digits = s[1:]
-	}
-	if len(digits) == 0 || digits[0] == '0' && len(s) > 1 {
-		return 0, false
-	}
-	n := uint64(0)
-	for _, c := range digits {
-		d := uint64(c - '0')
-		if d > 9 || n > (math.MaxUint64-d)/10 {
-			return 0, false
-		}
-		n = n*10 + d
-	}
-	if s[0] == '-' {
-		return -int64(n), n <= 1<<63
-	}
-	return int64(n), n <= math.MaxInt64
-}
+func ParseInteger(s []byte) (int64, bool) { return listpack.ParseInteger(s) }
 
 // value returns the value of an entry. Its bytes alias the store; those of an object may be kept.
 func (e Entry) value() value {
