@@ -13,6 +13,7 @@ import (
 //	word                a string argument; word:type one of another type, word:key a key
 //	TOKEN               a word to be given literally
 //	TOKEN word          an argument after such a word
+//	name=TOKEN          such a word under a name of its own
 //	[x]                 an optional argument
 //	name=(a|b)          one of several; name=(a b) all of them together; with [] instead of () optional
 //	x...                any number of times
@@ -379,8 +380,13 @@ func (r *syntaxReader) argument() argument {
 // startsOperand tells operands, which have small letters, from tokens.
 func startsOperand(b byte) bool { return b >= 'a' && b <= 'z' }
 
-// named reads the group after "name=". With alternatives it is a "oneof", else a "block".
+// named reads the token or the group after "name=". A group with alternatives is a "oneof", else a "block".
 func (r *syntaxReader) named(name string) argument {
+	if next := r.peek(); next != '(' && next != '[' {
+		a := r.plain(r.word())
+		a.name = name
+		return a
+	}
 	a := argument{name: name, keySpec: -1, kind: "block", optional: r.peek() == '['}
 	parts, alternatives := r.group()
 	if alternatives > 1 {

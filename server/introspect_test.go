@@ -8,7 +8,10 @@ import (
 )
 
 // differentRows are the commands whose rows differ from Redis 7.0's on purpose.
-var differentRows = map[string]string{}
+var differentRows = map[string]string{
+	"zrank":    "WITHSCORE, of Redis 7.2",
+	"zrevrank": "WITHSCORE, of Redis 7.2",
+}
 
 // differentDocs are the commands whose arguments differ from those of Redis 7.0.
 var differentDocs = map[string]string{
@@ -16,6 +19,8 @@ var differentDocs = map[string]string{
 	"client|kill": "MAXAGE, of Redis 7.4",
 	"hscan":       "NOVALUES, of Redis 7.4",
 	"bitop":       "the operations of Redis 8.2",
+	"zrank":       "WITHSCORE, of Redis 7.2",
+	"zrevrank":    "WITHSCORE, of Redis 7.2",
 	"pfmerge":     "sources may be left out, as Redis has documented since 7.2",
 	"pfdebug":     "a system command, as debug",
 	"pfselftest":  "a system command, as debug",

@@ -16,7 +16,7 @@ const (
 	zsetSlice     = "[LIMIT offset_count=(offset:integer count:integer)]"
 	zsetNewRange  = "sortby=[BYSCORE|BYLEX]@6.2.0 [REV@6.2.0] [LIMIT offset_count=(offset:integer count:integer)@6.2.0] [WITHSCORES]"
 	zsetPopWhere  = " where=(MIN|MAX) [COUNT count:integer]"
-	zsetCondition = "condition=[NX|XX]@3.0.2 comparison=[GT|LT]@6.2.0 [CH@3.0.2] [INCR@3.0.2] score_member=(score:double member)..."
+	zsetCondition = "condition=[NX|XX]@3.0.2 comparison=[GT|LT]@6.2.0 [change=CH@3.0.2] [increment=INCR@3.0.2] score_member=(score:double member)..."
 )
 
 var zsetDocs = map[string]doc{

@@ -122,6 +122,8 @@ var onlyOurs = map[string]string{
 var infoDiffers = map[string]string{
 	"command|getkeys: arity":         "-3 since Redis 7.2: a command may have no arguments",
 	"command|getkeysandflags: arity": "-3 since Redis 7.2: a command may have no arguments",
+	"zrank: arity":                   "-3 since Redis 7.2: WITHSCORE",
+	"zrevrank: arity":                "-3 since Redis 7.2: WITHSCORE",
 }
 
 func TestCommandInfo(t *testing.T) {
