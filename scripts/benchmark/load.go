@@ -8,7 +8,8 @@ package main
 // much per command as the servers measured here, so that one core of it cannot keep one core of server busy, and it
 // offers neither 512-byte names, nor phases within one set of connections, nor percentiles beyond p99 in its CSV.
 // This one builds a command by appending a few byte strings, and reads replies by skipping over bulk strings.
-// Every GET must hit and no reply may be an error, or the run fails: a fast wrong answer is not a result.
+// Every read and every pop must find something and no reply may be an error, or the run fails: a fast wrong answer is
+// not a result.
 
 import (
 	"bytes"
@@ -17,6 +18,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -25,11 +27,13 @@ import (
 
 // workload is what the clients of a generator send.
 type workload struct {
-	command    string // GET or SET
+	command    string // GET, SET, or what the row of a table is called if there are words
+	words      string // of another command; those that begin with $ are holes
 	keys       int    // names are drawn uniformly from this many
 	sequential bool   // names in order instead, so that every key is met
+	collection int    // if not 0, names are elements, in order: $key is one of so many collections, in turns
 	nameBytes  int    // at least nameBytesMin
-	valueBytes int    // of a SET; negative: 0 to -valueBytes, uniformly
+	valueBytes int    // of a value; negative: 0 to -valueBytes, uniformly
 	depth      int    // commands in a batch
 	clients    int
 }
@@ -70,6 +74,7 @@ type client struct {
 	sent    int
 	waiting int // replies still to come for the batch
 	skip    int // bytes of a bulk string still to come
+	inside  int // elements still to come of an array
 	partial []byte
 	sentAt  time.Time
 	blocked bool // the socket was full: epoll reports when it is not
@@ -245,6 +250,14 @@ func (w *worker) serve(c *client, begin time.Time) error {
 
 // count returns how many replies end in data, and the beginning of a reply's first line at its end.
 func (c *client) count(data []byte) (replies int, rest []byte, err error) {
+	ended := func() {
+		if c.inside > 0 {
+			c.inside--
+		}
+		if c.inside == 0 {
+			replies++
+		}
+	}
 	for {
 		if c.skip > 0 {
 			step := min(c.skip, len(data))
@@ -253,7 +266,7 @@ func (c *client) count(data []byte) (replies int, rest []byte, err error) {
 			if c.skip > 0 {
 				return replies, nil, nil
 			}
-			replies++
+			ended()
 		}
 		end := bytes.IndexByte(data[:min(len(data), lineBytesMax)], '\n')
 		if end < 0 {
@@ -267,15 +280,19 @@ func (c *client) count(data []byte) (replies int, rest []byte, err error) {
 		switch {
 		case len(line) < 3:
 			return 0, nil, fmt.Errorf("malformed reply %q", line)
-		case line[0] == '+':
-			replies++
+		case line[0] == '+' || line[0] == ':':
+			ended()
 		case line[0] == '$' && line[1] != '-':
 			size, err := strconv.Atoi(string(line[1 : len(line)-2]))
 			if err != nil {
 				return 0, nil, fmt.Errorf("malformed reply %q", line)
 			}
 			c.skip = size + len("\r\n")
-		default: // an error, a null where every key exists, or another type
+		case line[0] == '*' && c.inside == 0 && line[1] >= '1' && line[1] <= '9':
+			if c.inside, err = strconv.Atoi(string(line[1 : len(line)-2])); err != nil {
+				return 0, nil, fmt.Errorf("malformed reply %q", line)
+			}
+		default: // an error, nothing where there should be something, or another type
 			return 0, nil, fmt.Errorf("unexpected reply %q", line)
 		}
 	}
@@ -313,10 +330,33 @@ func (w *worker) flush(c *client) error {
 	return nil
 }
 
+// piece is a part of an encoded command: fixed bytes, then what differs from command to command.
+type piece struct {
+	text []byte
+	fill hole
+}
+
+// hole is what differs.
+type hole byte
+
+const (
+	holeNone   hole = iota
+	holeName        // the digits of a name
+	holeKey         // the digits of the collection that the name is in
+	holeNumber      // digits at random
+	holeValue       // a bulk string of the workload's size, with its header
+)
+
+// holes are the words that stand for arguments that differ.
+var holes = map[string]hole{"$name": holeName, "$key": holeKey, "$number": holeNumber, "$value": holeValue}
+
+// prefixes of arguments that differ. redis-benchmark writes key:%012d: the same names.
+var prefixes = map[hole]string{holeName: namePrefix, holeKey: "collection:"}
+
 // encoder appends commands of a workload.
 type encoder struct {
 	workload
-	head    []byte // up to the digits of the name
+	pieces  []piece
 	random  *rand.Rand
 	next    int // name of a sequential workload
 	last    int
@@ -327,13 +367,33 @@ type encoder struct {
 // newEncoder makes the encoder of one of several threads, each with its own part of a sequential workload's names.
 func newEncoder(w workload, thread, threads int) encoder {
 	e := encoder{workload: w, random: rand.New(rand.NewPCG(uint64(thread), 0x9e3779b97f4a7c15))}
-	arguments := 2
-	if w.command == "SET" {
-		arguments = 3
+	words := strings.Fields(w.words)
+	if w.words == "" {
+		words = []string{w.command, "$name"}
+		if w.command == "SET" {
+			words = append(words, "$value")
+		}
 	}
-	e.head = fmt.Appendf(nil, "*%d\r\n$%d\r\n%s\r\n$%d\r\n%s", arguments, len(w.command), w.command, w.nameBytes,
-		namePrefix)
-	e.head = append(e.head, bytes.Repeat([]byte{'0'}, w.nameBytes-nameBytesMin)...)
+	text := fmt.Appendf(nil, "*%d\r\n", len(words))
+	for _, word := range words {
+		fill, found := holes[word]
+		switch {
+		case !found:
+			text = fmt.Appendf(text, "$%d\r\n%s\r\n", len(word), word)
+			continue
+		case fill == holeName:
+			text = fmt.Appendf(text, "$%d\r\n%s", w.nameBytes, prefixes[holeName])
+			text = append(text, bytes.Repeat([]byte{'0'}, w.nameBytes-nameBytesMin)...)
+		case fill != holeValue:
+			text = fmt.Appendf(text, "$%d\r\n%s", len(prefixes[fill])+nameDigits, prefixes[fill])
+		}
+		e.pieces = append(e.pieces, piece{text, fill})
+		text = nil
+		if fill != holeValue {
+			text = []byte("\r\n")
+		}
+	}
+	e.pieces = append(e.pieces, piece{text, holeNone})
 	e.next, e.last = w.keys*thread/threads, w.keys*(thread+1)/threads
 	e.value = bytes.Repeat([]byte("v"), max(w.valueBytes, -w.valueBytes))
 	for i := range e.numbers {
@@ -346,21 +406,36 @@ func (e *encoder) exhausted() bool { return e.next >= e.last }
 
 // append adds one command. A sequential encoder that is exhausted repeats its last name, to fill up the last batch.
 func (e *encoder) append(out []byte) []byte {
-	key := 0
+	drawn := 0
 	if e.sequential {
-		key = min(e.next, e.last-1)
+		drawn = min(e.next, e.last-1)
 		e.next++
 	} else {
-		key = e.random.IntN(e.keys)
+		drawn = e.random.IntN(e.keys)
 	}
-	out = append(out, e.head...)
-	out = append(out, e.numbers[key/10000_0000%10000][:]...)
-	out = append(out, e.numbers[key/10000%10000][:]...)
-	out = append(out, e.numbers[key%10000][:]...)
-	out = append(out, '\r', '\n')
-	if e.command != "SET" {
-		return out
+	for _, p := range e.pieces {
+		out = append(out, p.text...)
+		switch p.fill {
+		case holeName:
+			out = e.digits(out, drawn)
+		case holeKey:
+			out = e.digits(out, drawn%e.collection)
+		case holeNumber:
+			out = e.digits(out, e.random.IntN(1e9))
+		case holeValue:
+			out = e.bulk(out)
+		}
 	}
+	return out
+}
+
+func (e *encoder) digits(out []byte, n int) []byte {
+	out = append(out, e.numbers[n/10000_0000%10000][:]...)
+	out = append(out, e.numbers[n/10000%10000][:]...)
+	return append(out, e.numbers[n%10000][:]...)
+}
+
+func (e *encoder) bulk(out []byte) []byte {
 	size := e.valueBytes
 	if size < 0 {
 		size = e.random.IntN(-size + 1)

@@ -28,7 +28,7 @@ type bench struct {
 	quick                bool
 	rounds, pairs        int
 	roundTime, phaseTime time.Duration
-	depths               []int
+	depths, typeDepths   []int
 	load                 string
 	report               *report
 	discarded            int       // pairs of rounds, see inTurns
@@ -43,9 +43,12 @@ type part struct {
 
 var parts = []part{
 	{"throughput", "GET and SET beside the peer, one core each for server and load", (*bench).throughput, true},
+	{"types", "LPUSH, RPOP, LRANGE, SADD, SPOP, HSET, ZADD, ZPOPMIN, XADD beside the peer, in one key and in many", (*bench).types, true},
 	{"cores", "one hot key against uniform names with every core given to the server", (*bench).cores, false},
 	{"tracking", "cost of hot key tracking, switched on and off in one process", (*bench).tracking, false},
 	{"memory", "bytes per key, after overwrites, after FLUSHALL, idle connections, collections", (*bench).memory, true},
+	{"elements", "bytes per element of each type of collection beside the peer", (*bench).elements, true},
+	{"stalls", "longest wait of another client while a collection of ten million elements is removed", (*bench).stalls, true},
 	{"accuracy", "recall and error of the reported keys on Zipf streams (go run ./hotkeys/accuracy)", (*bench).accuracy, false},
 	{"micro", "Go benchmarks of one recorded access", (*bench).micro, false},
 }
@@ -69,6 +72,7 @@ func run(args []string) error {
 	flags.IntVar(&b.pairs, "pairs", 50, "pairs of phases in the tracking and cores parts")
 	flags.DurationVar(&b.phaseTime, "phase-time", 300*time.Millisecond, "length of such a phase")
 	flags.IntSliceVar(&b.depths, "depths", []int{1, 16, 64}, "pipeline depths")
+	flags.IntSliceVar(&b.typeDepths, "type-depths", []int{16}, "pipeline depths of the types part")
 	server := flags.String("server", "", "binary of our server; scripts/bench builds one and passes it")
 	flags.Usage = func() { usage(flags) }
 	if err := flags.Parse(args); err == pflag.ErrHelp {
@@ -137,7 +141,7 @@ func (b *bench) prepare(server string, chosen []part) error {
 		return fmt.Errorf("--load %s: must be %s or %s", b.load, ownLoad, redisBenchmark)
 	}
 	const depthMax = 1024
-	for _, depth := range b.depths {
+	for _, depth := range slices.Concat(b.depths, b.typeDepths) {
 		if depth < 1 || depth > depthMax {
 			return fmt.Errorf("--depths %d: must be 1 to %d", depth, depthMax)
 		}

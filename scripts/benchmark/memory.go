@@ -76,7 +76,7 @@ func (b *bench) memory() error {
 			row(fmt.Sprintf("MB for %d idle connections, each after a PING", idleConnections), "%.1f", megabyte,
 				ours.idle, peer.idle, idleTarget),
 		},
-		remarks: []string{fmt.Sprintf("Each read %v after the work.", memoryRest)},
+		remarks: []string{fmt.Sprintf("Each read %v after the work.", b.rest())},
 	})
 	return b.collections()
 }
@@ -95,18 +95,18 @@ func (b *bench) footprintOf(of binary, keys int) (footprint, error) {
 	fillWith := func(valueBytes int) func() error {
 		return func() error { return fill(s, keys, nameBytesMin, valueBytes) }
 	}
-	if f.perKey, err = grown(s, base, fillWith(valueBytes)); err != nil {
+	if f.perKey, err = b.grown(s, base, fillWith(valueBytes)); err != nil {
 		return f, err
 	}
 	if err := fillWith(-otherValueBytesMax)(); err != nil {
 		return f, err
 	}
-	if f.perKeyOverwritten, err = grown(s, base, fillWith(valueBytes)); err != nil {
+	if f.perKeyOverwritten, err = b.grown(s, base, fillWith(valueBytes)); err != nil {
 		return f, err
 	}
 	f.perKey /= float64(keys)
 	f.perKeyOverwritten /= float64(keys)
-	flushed, err := grown(s, base, func() error {
+	flushed, err := b.grown(s, base, func() error {
 		_, err := s.control.Do("FLUSHALL")
 		return err
 	})
@@ -123,13 +123,21 @@ func (b *bench) footprintOf(of binary, keys int) (footprint, error) {
 }
 
 // grown does the work, rests, and returns by how much the server's memory exceeds base.
-func grown(s *server, base float64, work func() error) (float64, error) {
+func (b *bench) grown(s *server, base float64, work func() error) (float64, error) {
 	if err := work(); err != nil {
 		return 0, fmt.Errorf("memory of %s: %w", s.name, err)
 	}
-	time.Sleep(memoryRest)
+	time.Sleep(b.rest())
 	now, err := s.residentBytes()
 	return now - base, err
+}
+
+// rest is memoryRest, or a moment where it is only to be seen that all works.
+func (b *bench) rest() time.Duration {
+	if b.quick {
+		return time.Second
+	}
+	return memoryRest
 }
 
 // idleBytes is what a fresh server needs for clients that have said PING once and then nothing.
@@ -149,7 +157,7 @@ func (b *bench) idleBytes(of binary) (float64, error) {
 			connection.Close()
 		}
 	}()
-	return grown(s, base, func() error {
+	return b.grown(s, base, func() error {
 		answer := make([]byte, len("+PONG\r\n"))
 		for range idleConnections {
 			connection, err := net.DialTimeout("tcp", s.address, startTimeout)

@@ -37,25 +37,44 @@ const settleTime = 150 * time.Millisecond
 // neither, and records every round. A pair is measured again if others used the server's processors meanwhile, until
 // as many pairs were discarded as are wanted: then the machine is not going to be quiet, and the report says so.
 func (b *bench) inTurns(count int, part, name string, sides [2]string, one func(side int) (round, error)) ([2][]round, error) {
-	var rounds [2][]round
+	rounds, err := b.cyclesInTurns(count, part, []string{name}, sides, func(side int) ([]round, error) {
+		r, err := one(side)
+		return []round{r}, err
+	})
+	if err != nil {
+		return [2][]round{}, err
+	}
+	return rounds[0], nil
+}
+
+// cyclesInTurns is inTurns for several things measured one after the other, like filling and emptying: each call of one
+// returns a round of each of the names, and so does the result.
+func (b *bench) cyclesInTurns(count int, part string, names []string, sides [2]string, one func(side int) ([]round, error)) ([][2][]round, error) {
+	rounds := make([][2][]round, len(names))
 	discards := count
 	for i := 0; i < count; {
-		var pair [2]round
+		var pair [2][]round
+		disturbed := 0.0
 		for j := range 2 {
 			side := (i + j) % 2
 			var err error
 			if pair[side], err = one(side); err != nil {
-				return rounds, err
+				return nil, err
+			}
+			for _, r := range pair[side] {
+				disturbed = max(disturbed, r.foreign)
 			}
 		}
-		if max(pair[0].foreign, pair[1].foreign) > quiet && discards > 0 {
+		if disturbed > quiet && discards > 0 {
 			discards--
 			b.discarded++
 			continue
 		}
-		for side, r := range pair {
-			rounds[side] = append(rounds[side], r)
-			b.record(part, name, sides[side], i, r)
+		for side := range 2 {
+			for k, r := range pair[side] {
+				rounds[k][side] = append(rounds[k][side], r)
+				b.record(part, names[k], sides[side], i, r)
+			}
 		}
 		i++
 	}
@@ -69,12 +88,16 @@ func measure(s *server, g *generator, d time.Duration) (round, error) {
 	}
 	return account(s, func() (int, round, error) {
 		done, err := g.run(d)
-		return done.commands, round{
-			p50:  time.Duration(done.latency.ValueAtQuantile(50)),
-			p99:  time.Duration(done.latency.ValueAtQuantile(99)),
-			p999: time.Duration(done.latency.ValueAtQuantile(99.9)),
-		}, err
+		return done.commands, percentiles(done), err
 	})
+}
+
+func percentiles(of outcome) round {
+	return round{
+		p50:  time.Duration(of.latency.ValueAtQuantile(50)),
+		p99:  time.Duration(of.latency.ValueAtQuantile(99)),
+		p999: time.Duration(of.latency.ValueAtQuantile(99.9)),
+	}
 }
 
 // clocks are what is read before and after a stretch of load.
@@ -168,8 +191,13 @@ func parseRedisBenchmark(text string) (round, error) {
 
 // fill sets every key of a workload once, in order.
 func fill(s *server, keys, nameBytes, valueBytes int) error {
-	g, err := newGenerator(s.address, workload{command: "SET", keys: keys, sequential: true, nameBytes: nameBytes,
-		valueBytes: valueBytes, depth: min(keys, 100), clients: 4}, 1)
+	return fillWith(s, workload{command: "SET", keys: keys, nameBytes: nameBytes, valueBytes: valueBytes})
+}
+
+// fillWith sends a command for each name of a workload once, in order.
+func fillWith(s *server, w workload) error {
+	w.sequential, w.depth, w.clients = true, min(w.keys, 100), 4
+	g, err := newGenerator(s.address, w, 1)
 	if err != nil {
 		return err
 	}
@@ -179,7 +207,25 @@ func fill(s *server, keys, nameBytes, valueBytes int) error {
 		return fmt.Errorf("fill %s: %w", s.name, err)
 	}
 	if !g.workers[0].exhausted() {
-		return fmt.Errorf("%s took more than %v for %d keys", s.name, fillTimeout, keys)
+		return fmt.Errorf("%s took more than %v for %d keys", s.name, fillTimeout, w.keys)
 	}
 	return nil
+}
+
+// measureAll is measure for a sequential workload, to its last name, over connections of its own.
+func measureAll(s *server, w workload) (round, error) {
+	g, err := newGenerator(s.address, w, 1)
+	if err != nil {
+		return round{}, err
+	}
+	defer g.close()
+	const limit = time.Minute
+	r, err := account(s, func() (int, round, error) {
+		done, err := g.run(limit)
+		return done.commands, percentiles(done), err
+	})
+	if err == nil && !g.workers[0].exhausted() {
+		err = fmt.Errorf("%s took more than %v for %d of %s", s.name, limit, w.keys, w.label())
+	}
+	return r, err
 }

@@ -15,6 +15,14 @@ const (
 	saturated = 0.95
 )
 
+// speedHeader and speedRemark go with speedRow.
+var (
+	speedHeader = []string{"", "ours, commands/s", "peer", "ratio", "ours, µs of CPU/command", "peer", "ratio",
+		"core busy", "per core", "target", ""}
+	speedRemark = fmt.Sprintf("Median (lowest–highest). Per core: the throughput ratio where both servers kept their core "+
+		"at least %.0f %% busy, else the ratio of processor time.", saturated*100)
+)
+
 // throughputTargets is what ours must reach of the peer's throughput per core, by pipeline depth.
 var throughputTargets = map[int]float64{1: 0.95, 16: 1.3, 64: 1.3}
 
@@ -38,10 +46,8 @@ func (b *bench) throughput() error {
 	speed := table{
 		title: fmt.Sprintf("Throughput per core: %d clients, %d keys, %d-byte values, %d rounds of %v in turns, load by %s",
 			loadClients, throughputKeys, valueBytes, b.rounds, b.roundTime, b.load),
-		header: []string{"", "ours, commands/s", "peer", "ratio", "ours, µs of CPU/command", "peer", "ratio",
-			"core busy", "per core", "target", ""},
-		remarks: []string{fmt.Sprintf("Median (lowest–highest). Per core: the throughput ratio where both servers kept "+
-			"their core at least %.0f %% busy, else the ratio of processor time.", saturated*100)},
+		header:  speedHeader,
+		remarks: []string{speedRemark},
 	}
 	delay := table{title: "Latency of a batch in the same rounds, µs, ours / peer",
 		header: []string{"", "p50", "p99", "p99.9"}}
@@ -53,7 +59,7 @@ func (b *bench) throughput() error {
 			if err != nil {
 				return err
 			}
-			speed.rows = append(speed.rows, speedRow(w, rounds[0], rounds[1]))
+			speed.rows = append(speed.rows, speedRow(w, rounds[0], rounds[1], throughputTargets))
 			delay.rows = append(delay.rows, delayRow(w, rounds[0], rounds[1]))
 		}
 	}
@@ -92,17 +98,20 @@ func (b *bench) compare(servers [2]*server, w workload) (rounds [2][]round, err 
 	})
 }
 
-func speedRow(w workload, ours, peer []round) []string {
+// speedRow is the row of a workload in a table of throughput. targets are of the throughput per core, by depth.
+func speedRow(w workload, ours, peer []round, targets map[int]float64) []string {
 	rate := ratios(field(ours, perSecond), field(peer, perSecond))
 	cost := ratios(field(peer, cpuMicros), field(ours, cpuMicros))
 	busyOurs, busyPeer := median(field(ours, busy)), median(field(peer, busy))
-	perCore := median(rate)
+	perCore := rate
 	if min(busyOurs, busyPeer) < saturated {
-		perCore = median(cost)
+		perCore = cost
 	}
 	target, judged := "", ""
-	if wanted, ok := throughputTargets[w.depth]; ok {
-		target, judged = fmt.Sprintf("≥ %.2f×", wanted), verdict(-perCore, -wanted)
+	if wanted := targets[w.depth]; wanted > 0 {
+		interval := medianInterval(perCore)
+		target = fmt.Sprintf("≥ %.2f×", wanted)
+		judged = verdictOn(spread{-interval.median, -interval.high, -interval.low}, -wanted)
 	}
 	return []string{w.label(),
 		withRange(spreadOf(field(ours, perSecond)), "%.0f"), withRange(spreadOf(field(peer, perSecond)), "%.0f"),
@@ -110,7 +119,7 @@ func speedRow(w workload, ours, peer []round) []string {
 		withRange(spreadOf(field(ours, cpuMicros)), "%.2f"), withRange(spreadOf(field(peer, cpuMicros)), "%.2f"),
 		withRange(spreadOf(cost), "%.2f") + "×",
 		fmt.Sprintf("%.0f %% / %.0f %%", busyOurs*100, busyPeer*100),
-		fmt.Sprintf("**%.2f×**", perCore), target, judged}
+		fmt.Sprintf("**%.2f×**", median(perCore)), target, judged}
 }
 
 func delayRow(w workload, ours, peer []round) []string {
