@@ -92,16 +92,16 @@ func (b *bench) footprintOf(of binary, keys int) (footprint, error) {
 	if err != nil {
 		return f, err
 	}
-	fillWith := func(valueBytes int) func() error {
+	fillOf := func(valueBytes int) func() error {
 		return func() error { return fill(s, keys, nameBytesMin, valueBytes) }
 	}
-	if f.perKey, err = b.grown(s, base, fillWith(valueBytes)); err != nil {
+	if f.perKey, err = b.grown(s, base, fillOf(valueBytes)); err != nil {
 		return f, err
 	}
-	if err := fillWith(-otherValueBytesMax)(); err != nil {
+	if err := fillOf(-otherValueBytesMax)(); err != nil {
 		return f, err
 	}
-	if f.perKeyOverwritten, err = b.grown(s, base, fillWith(valueBytes)); err != nil {
+	if f.perKeyOverwritten, err = b.grown(s, base, fillOf(valueBytes)); err != nil {
 		return f, err
 	}
 	f.perKey /= float64(keys)
