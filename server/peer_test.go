@@ -68,7 +68,7 @@ type reply struct {
 }
 
 // decoded reads the bytes of one of our replies.
-func decoded(t *testing.T, raw string) reply {
+func decoded(t testing.TB, raw string) reply {
 	t.Helper()
 	in := bufio.NewReader(strings.NewReader(raw))
 	r := readReply(t, in)
@@ -78,7 +78,7 @@ func decoded(t *testing.T, raw string) reply {
 	return r
 }
 
-func readReply(t *testing.T, in *bufio.Reader) reply {
+func readReply(t testing.TB, in *bufio.Reader) reply {
 	t.Helper()
 	line, err := in.ReadString('\n')
 	if err != nil {
