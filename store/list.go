@@ -26,7 +26,10 @@ type largeList struct{ *quicklist.List }
 func (l largeList) footprint() int64       { return l.Footprint() }
 func (l largeList) release(*Store)         { l.Release() }
 func (l largeList) clone(*View) collection { return largeList{l.Clone()} }
-func (v *View) newList() *quicklist.List   { return quicklist.New(v.store.pool) }
+
+func (v *View) newList() *quicklist.List {
+	return quicklist.New(v.store.pool, &v.store.objectBytes)
+}
 
 // quicklist returns the list of an entry, nil if it is packed or missing.
 func (e Entry) quicklist() *quicklist.List {

@@ -180,7 +180,7 @@ func saneEntry(t *testing.T, s *Store, g *segment, home, slot uint32, used map[u
 	}
 	for _, field := range fields {
 		number := binary.LittleEndian.Uint32(field)
-		if used[number] || int(number) >= len(g.objects.table) || 
+		if used[number] || int(number) >= len(g.objects.table) ||
 			len(g.objects.get(field).bytes) <= inlineMax && g.objects.get(field).coll == nil {
 			t.Fatalf("object %d is shared, missing or short", number)
 		}
@@ -191,12 +191,16 @@ func saneEntry(t *testing.T, s *Store, g *segment, home, slot uint32, used map[u
 	}
 }
 
-// saneCollection walks a collection that is made of a dict.
+// saneCollection walks a collection that is made of a dict, and counts what a list says of itself, which has tests of its
+// own.
 func saneCollection(t *testing.T, s *Store, c collection, sum *totals) {
 	t.Helper()
 	switch c := c.(type) {
 	case *hash:
 		saneTable(t, s, c.table, sum)
+	case largeList:
+		sum.pages += c.PageBytes()
+		sum.objects += c.HeapBytes()
 	case set:
 		saneTable(t, s, c.table, sum)
 	}

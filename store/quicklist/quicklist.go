@@ -23,6 +23,7 @@
 package quicklist
 
 import (
+	"sync/atomic"
 	"unsafe"
 
 	"kvserver/store/listpack"
@@ -32,6 +33,7 @@ import (
 // List is a list. The zero List is not usable: see New.
 type List struct {
 	pool *pages.Pool
+	heap *atomic.Int64 // bytes that this and other lists hold on the Go heap
 
 	// The ring of nodes: node i is nodes[(head+i) mod len(nodes)], of which there are a power of two or none.
 	nodes []node
@@ -44,8 +46,8 @@ type List struct {
 	outside int64 // bytes of plain nodes, on the Go heap
 }
 
-// New makes an empty list whose nodes come from the pool.
-func New(pool *pages.Pool) *List { return &List{pool: pool} }
+// New makes an empty list whose nodes come from the pool. What it takes on the Go heap, in bytes, is added to heap.
+func New(pool *pages.Pool, heap *atomic.Int64) *List { return &List{pool: pool, heap: heap} }
 
 // Len returns the number of elements.
 func (l *List) Len() int { return l.count }
@@ -54,9 +56,13 @@ func (l *List) Len() int { return l.count }
 func (l *List) PackedBytes() int { return l.packed + emptyBytes }
 
 // Footprint returns the bytes that the list takes, all included. O(1).
-func (l *List) Footprint() int64 {
-	return int64(unsafe.Sizeof(*l)) + int64(len(l.nodes))*nodeSize + int64(l.pages)*pages.Size + l.outside
-}
+func (l *List) Footprint() int64 { return int64(unsafe.Sizeof(*l)) + l.PageBytes() + l.HeapBytes() }
+
+// PageBytes returns the part of the footprint that comes from the pool.
+func (l *List) PageBytes() int64 { return int64(l.pages) * pages.Size }
+
+// HeapBytes returns what the list has added to the bytes on the Go heap.
+func (l *List) HeapBytes() int64 { return int64(len(l.nodes))*nodeSize + l.outside }
 
 // nodeSize is the size of a node's place in the directory.
 const nodeSize = int64(unsafe.Sizeof(node{}))
@@ -66,23 +72,22 @@ func (l *List) Release() {
 	for i := range l.used {
 		l.at(i).free(l.pool)
 	}
+	l.heap.Add(-l.HeapBytes())
 	*l = List{}
 }
 
 // Clone returns a copy that shares nothing with the list.
 func (l *List) Clone() *List {
-	c := New(l.pool)
-	c.nodes = make([]node, len(l.nodes))
-	c.used, c.count, c.packed, c.outside = l.used, l.count, l.packed, l.outside
+	c := New(l.pool, l.heap)
 	for i := range l.used {
 		n := l.at(i)
 		if n.plain() {
-			c.nodes[i] = plainNode(n.block)
+			c.insertNode(i, plainNode(n.block))
 			continue
 		}
-		c.nodes[i] = newNode(l.pool, n.size(), Tail)
-		c.nodes[i].fill(n.listpack())
-		c.pages += c.nodes[i].pages()
+		copied := newNode(l.pool, n.size(), Tail)
+		copied.fill(n.listpack())
+		c.insertNode(i, copied)
 	}
 	return c
 }
@@ -153,7 +158,9 @@ func (l *List) account(n *node, sign int) {
 	l.packed += sign * n.packedBytes()
 	l.pages += sign * n.pages()
 	if n.plain() {
-		l.outside += int64(sign * cap(n.block))
+		bytes := int64(sign * cap(n.block))
+		l.outside += bytes
+		l.heap.Add(bytes)
 	}
 }
 
@@ -165,6 +172,7 @@ func (l *List) resize(size int) {
 	for i := range l.used {
 		nodes[i] = *l.at(i)
 	}
+	l.heap.Add(int64(size-len(l.nodes)) * nodeSize)
 	l.nodes, l.head = nodes, 0
 }
 

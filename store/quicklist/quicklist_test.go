@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"kvserver/store/listpack"
@@ -17,7 +18,7 @@ func sane(t *testing.T, l *List) {
 	if n := len(l.nodes); n&(n-1) != 0 || l.used > n || n > nodesMin && l.used <= n/8 {
 		t.Fatalf("directory of %d places for %d nodes", n, l.used)
 	}
-	var sum List
+	sum := New(nil, new(atomic.Int64))
 	for i := range l.used {
 		n := l.at(i)
 		if n.count == 0 {
@@ -176,7 +177,8 @@ func TestModel(t *testing.T) {
 	t.Logf("seed %d", seed)
 	pool := pages.New()
 	defer pool.Close()
-	m := &model{t: t, random: rand.New(rand.NewPCG(seed, 0)), l: New(pool)}
+	var heap atomic.Int64
+	m := &model{t: t, random: rand.New(rand.NewPCG(seed, 0)), l: New(pool, &heap)}
 	for round := range 60 {
 		grow := 75
 		if round%4 == 3 {
@@ -189,8 +191,8 @@ func TestModel(t *testing.T) {
 		if got := contents(t, m.l); !slices.Equal(got, m.want) {
 			t.Fatalf("round %d: list of %d elements differs from the model of %d", round, len(got), len(m.want))
 		}
-		if pool.InUse() != int64(m.l.pages)*pages.Size {
-			t.Fatalf("%d bytes in use, the list has %d pages", pool.InUse(), m.l.pages)
+		if pool.InUse() != m.l.PageBytes() || heap.Load() != m.l.HeapBytes() {
+			t.Fatalf("%d bytes of pages, %d on the heap; the list has %d, %d", pool.InUse(), heap.Load(), m.l.PageBytes(), m.l.HeapBytes())
 		}
 		c := m.l.Clone()
 		sane(t, c)
@@ -202,7 +204,7 @@ func TestModel(t *testing.T) {
 		if len(packed) != c.PackedBytes() && c.Len() > 0 {
 			t.Fatalf("as one listpack %d bytes, not %d", len(packed), c.PackedBytes())
 		}
-		unpacked := New(pool)
+		unpacked := New(pool, &heap)
 		unpacked.Append(packed)
 		if sane(t, unpacked); !slices.Equal(contents(t, unpacked), m.want) {
 			t.Fatal("the list from one listpack differs")
@@ -210,8 +212,8 @@ func TestModel(t *testing.T) {
 		unpacked.Release()
 	}
 	m.l.Release()
-	if pool.InUse() != 0 {
-		t.Fatalf("%d bytes in use after the release", pool.InUse())
+	if pool.InUse() != 0 || heap.Load() != 0 {
+		t.Fatalf("%d bytes of pages, %d on the heap after the release", pool.InUse(), heap.Load())
 	}
 }
 
@@ -223,7 +225,7 @@ func TestEnds(t *testing.T) {
 	for _, in := range []End{Head, Tail} {
 		for _, out := range []End{Head, Tail} {
 			pool := pages.New()
-			l := New(pool)
+			l := New(pool, new(atomic.Int64))
 			for i := range count {
 				l.Push(in, elem(i))
 			}
@@ -260,7 +262,7 @@ func TestEnds(t *testing.T) {
 func TestQueue(t *testing.T) {
 	for _, in := range []End{Head, Tail} {
 		pool := pages.New()
-		l := New(pool)
+		l := New(pool, new(atomic.Int64))
 		for i := range 500 {
 			l.Push(in, fmt.Appendf(nil, "elem%06d", i))
 		}
@@ -281,7 +283,7 @@ func TestQueue(t *testing.T) {
 func TestBothEnds(t *testing.T) {
 	pool := pages.New()
 	defer pool.Close()
-	l := New(pool)
+	l := New(pool, new(atomic.Int64))
 	moved, from := 0, uint32(0)
 	for i := range 500 {
 		l.Push(End(i%2), []byte("element"))
@@ -300,7 +302,7 @@ func TestBothEnds(t *testing.T) {
 func TestMiddle(t *testing.T) {
 	pool := pages.New()
 	defer pool.Close()
-	l := New(pool)
+	l := New(pool, new(atomic.Int64))
 	for i := range 20_000 {
 		l.Insert(l.Len()/2, fmt.Appendf(nil, "elem%06d", i))
 	}
@@ -324,7 +326,7 @@ func BenchmarkPush(b *testing.B) {
 	}{{"head", Head}, {"tail", Tail}} {
 		b.Run(bench.name, func(b *testing.B) {
 			pool := pages.New()
-			l := New(pool)
+			l := New(pool, new(atomic.Int64))
 			elem := []byte("element:123")
 			for b.Loop() {
 				l.Push(bench.end, elem)
@@ -340,7 +342,7 @@ func BenchmarkPush(b *testing.B) {
 
 func BenchmarkWalk100(b *testing.B) {
 	pool := pages.New()
-	l := New(pool)
+	l := New(pool, new(atomic.Int64))
 	for range 1_000_000 {
 		l.Push(Tail, []byte("element:123"))
 	}
@@ -360,7 +362,7 @@ func BenchmarkWalk100(b *testing.B) {
 
 func BenchmarkInsertMiddle(b *testing.B) {
 	pool := pages.New()
-	l := New(pool)
+	l := New(pool, new(atomic.Int64))
 	for range 1_000_000 {
 		l.Push(Tail, []byte("element:123"))
 	}
