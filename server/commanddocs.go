@@ -12,6 +12,7 @@ import (
 //
 //	word                a string argument; word:type one of another type, word:key a key
 //	TOKEN               a word to be given literally
+//	word:TOKEN          the same under another name than its own in small letters
 //	TOKEN word          an argument after such a word
 //	name=TOKEN          such a word under a name of its own
 //	[x]                 an optional argument
@@ -335,8 +336,8 @@ func (r *syntaxReader) word() string {
 	switch {
 	case end < 0:
 		end = len(r.text)
-	case end == 0 && r.text[0] == '=':
-		end = 1 // the token of XADD and XTRIM
+	case end > 0 && r.text[end-1:end+1] == ":=":
+		end++ // the token of XADD and XTRIM
 	}
 	word := r.text[:end]
 	r.text = r.text[end:]
@@ -427,8 +428,13 @@ func (r *syntaxReader) plain(word string) argument {
 		return a
 	}
 	a.kind = "string"
-	if at := strings.LastIndexByte(a.name, ':'); at >= 0 && slices.Contains(argumentKinds, a.name[at+1:]) {
-		a.name, a.kind = a.name[:at], a.name[at+1:]
+	if at := strings.LastIndexByte(a.name, ':'); at >= 0 {
+		switch rest := a.name[at+1:]; {
+		case slices.Contains(argumentKinds, rest):
+			a.name, a.kind = a.name[:at], rest
+		case !startsOperand(rest[0]):
+			a.name, a.kind, a.token = a.name[:at], "pure-token", rest
+		}
 	}
 	if a.kind == "key" {
 		a.keySpec = min(r.keys, r.keySpecs-1)

@@ -14,7 +14,7 @@ import (
 var streamRows = []row{
 	{"xack", -4, write | fast, specs{keysAt(kRW|kUpdate, 1, 1, 1)}, "5.0.0", "Returns the number of messages that were successfully acknowledged by the consumer group member of a stream.", xack},
 	{"xadd", -5, write | denyoom | fast, specs{keysAt(kRW|kUpdate, 1, 1, 1)}, "5.0.0", "Appends a new message to a stream. Creates the key if it doesn't exist.", xadd},
-	{"xautoclaim", -6, write | fast, specs{keysAt(kRW|kAccess|kDelete, 1, 1, 1)}, "6.2.0", "Changes, or acquires, ownership of messages in a consumer group, as if the messages were delivered to as consumer group member.", xautoclaim},
+	{"xautoclaim", -6, write | fast, specs{keysAt(kRW|kDelete, 1, 1, 1)}, "6.2.0", "Changes, or acquires, ownership of messages in a consumer group, as if the messages were delivered to as consumer group member.", xautoclaim},
 	{"xclaim", -6, write | fast, specs{keysAt(kRW|kUpdate, 1, 1, 1)}, "5.0.0", "Changes, or acquires, ownership of a message in a consumer group, as if the message was delivered a consumer group member.", xclaim},
 	{"xdel", -3, write | fast, specs{keysAt(kRW|kDelete, 1, 1, 1)}, "5.0.0", "Returns the number of messages after removing them from a stream.", xdel},
 	{"xgroup", -2, 0, nil, "5.0.0", "A container for consumer groups commands.", nil},
