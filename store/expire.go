@@ -153,13 +153,18 @@ func (g *segment) end(pos uint64) uint64 {
 	return (pos>>(64-g.depth) + 1) << (64 - g.depth)
 }
 
+// hashesMax bounds the hashes of one segment that are looked into while its shard is locked; the others remain due.
+const hashesMax = 64
+
 // expireSegment removes the expired keys of a segment, and expired fields of its hashes.
 func (v *View) expireSegment(t *table, g *segment) {
+	hashes := 0
 	v.sweep(t, g, func(pos uint64, e Entry) bool {
 		expired := e.expired(v.nowMs)
 		if expired {
 			v.stats.Expired++
-		} else if h, due := e.fieldsDue(v.nowMs); due {
+		} else if h, due := e.fieldsDue(v.nowMs); due && hashes < hashesMax {
+			hashes++
 			v.sweepFields(h)
 			expired = h.len() == 0
 		}

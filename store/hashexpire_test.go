@@ -126,6 +126,21 @@ func TestCycleOfFieldsIsBounded(t *testing.T) {
 	sane(t, v.store)
 }
 
+func TestCycleRemovesFieldsOfManyHashes(t *testing.T) {
+	v := alone(t)
+	for i := range 100_000 {
+		key := fmt.Sprintf("hash:%d", i)
+		v.mustHSet(key, "a", "1")
+		v.mustHExpire(key, testNow+10, "a")
+	}
+	v.later(11)
+	cycleAll(v)
+	if keys, _ := v.store.Keys(0); keys != 0 {
+		t.Errorf("%d keys", keys)
+	}
+	sane(t, v.store)
+}
+
 // After a read that meets a hash with expired fields they are removed, though only read locks were held.
 func TestReadLeavesExpiredFieldsToUnlock(t *testing.T) {
 	s := New(Options{Databases: 1})
