@@ -136,27 +136,16 @@ func (v *View) dictScan(d *dict, cursor uint64, fn func(Entry)) (next uint64) {
 	return end >> dictCursorShift
 }
 
-// chainMax is more entries than a bucket's chain has: of 576 over 64 buckets one in 10^27 would have that many.
-const chainMax = 4 * bucketSlots
-
 // dictRandom returns an entry that is not expired, each with exactly the same probability, or none if there is none. A
 // segment is drawn by position and taken with a probability that makes up for its share of positions and its number of
-// entries, then a place in one of its chains likewise: some ten draws of which the last one hits.
+// entries, on average after two draws; then one of its entries by rank.
 func (v *View) dictRandom(d *dict) Entry {
 	if d.len() == 0 {
 		return Entry{}
 	}
 	for range 64 {
 		g := v.randomSegment(d.table)
-		if g.bucketBits == 0 {
-			n := v.random.Uint32N(g.count)
-			if e := g.entry(g.bucketAt(0)[n]); !e.expired(v.nowMs) {
-				return e
-			}
-			continue
-		}
-		slot := v.randomSlot(g)
-		if e := g.entry(slot); !e.expired(v.nowMs) {
+		if e := g.entry(v.randomSlot(g)); !e.expired(v.nowMs) {
 			return e
 		}
 	}
@@ -175,16 +164,20 @@ func (v *View) randomSegment(t *table) *segment {
 	}
 }
 
+// randomSlot counts through the buckets, which lie in a row and are fetched ahead. Drawing a bucket and a place in it until
+// there is an entry takes some ten draws, each a miss of the caches: twice the time.
 func (v *View) randomSlot(g *segment) uint32 {
-	for {
-		b := g.bucketAt(v.random.Uint32N(1<<g.bucketBits) * bucketSize)
-		n := v.random.Uint32N(chainMax)
-		for n >= bucketSlots && b.overflow() != 0 {
-			b = g.bucketAt(b.overflow())
-			n -= bucketSlots
-		}
-		if n < b.count() {
-			return b[n]
+	n := v.random.Uint32N(g.count)
+	for home := uint32(0); ; home += bucketSize {
+		for off := home; ; {
+			b := g.bucketAt(off)
+			if n < b.count() {
+				return b[n]
+			}
+			n -= b.count()
+			if off = b.overflow(); off == 0 {
+				break
+			}
 		}
 	}
 }

@@ -472,8 +472,13 @@ func (s *Set) Scan(cursor uint64, count int, fn func(member []byte)) (next uint6
 
 // Draw calls fn with n random members, one independent of the other, until it returns false. The set must not be empty.
 func (s *Set) Draw(n int64, fn func(member []byte) bool) {
-	var digits [listpack.IntegerLenMax]byte
 	v := s.v
+	if s.kind == kindSet {
+		for ; n > 0 && fn(v.dictRandom(s.dict).Key()); n-- {
+		}
+		return
+	}
+	var digits [listpack.IntegerLenMax]byte
 	var offsets []int // of a listpack, if it is worth while
 	if s.kind == kindSetPacked && n > 1 {
 		offsets = make([]int, 0, s.len())
@@ -482,15 +487,14 @@ func (s *Set) Draw(n int64, fn func(member []byte) bool) {
 		}
 	}
 	for more := true; more && n > 0; n-- {
+		i := v.random.IntN(s.len())
 		switch {
-		case s.kind == kindSet:
-			more = fn(v.dictRandom(s.dict).Key())
 		case s.kind == kindSetInts:
-			more = fn(strconv.AppendInt(digits[:0], intset.At(s.packed, v.random.IntN(s.len())), 10))
+			more = fn(strconv.AppendInt(digits[:0], intset.At(s.packed, i), 10))
 		case offsets != nil:
-			more = fn(listpack.Text(s.packed, offsets[v.random.IntN(len(offsets))], &digits))
+			more = fn(listpack.Text(s.packed, offsets[i], &digits))
 		default:
-			more = fn(listpack.Text(s.packed, listpack.Seek(s.packed, v.random.IntN(s.len())), &digits))
+			more = fn(listpack.Text(s.packed, listpack.Seek(s.packed, i), &digits))
 		}
 	}
 }
