@@ -1,5 +1,10 @@
 package rdb
 
+import (
+	"math"
+	"sync"
+)
+
 // LZF (Marc Lehmann's liblzf) is a byte-wise LZ77. Compressed text is a row of literal runs and references to what came
 // before:
 //
@@ -67,24 +72,44 @@ func decompressed(src []byte, n int) (dst []byte, ok bool) {
 // lzfSaving is how many bytes compression must save to be used, as in Redis.
 const lzfSaving = 4
 
+// compressor finds for every three bytes the last place where others of the same hash were: one pass, no search. Places of
+// texts compressed before are known by being too low, so that the table need not be cleared for each of a million short
+// texts.
+type compressor struct {
+	seen [1 << lzfHashBits]uint32 // base + place + 1
+	base uint32
+}
+
 const lzfHashBits = 12
+
+var compressors = sync.Pool{New: func() any { return new(compressor) }}
+
+// compressed returns s compressed; ok is false if that is not worth it.
+func compressed(s []byte) (dst []byte, ok bool) {
+	c := compressors.Get().(*compressor)
+	dst, ok = c.compress(s)
+	compressors.Put(c)
+	return dst, ok
+}
 
 // lzfHash is of the three bytes at s[i].
 func lzfHash(s []byte, i int) uint32 {
 	return (uint32(s[i])<<16 | uint32(s[i+1])<<8 | uint32(s[i+2])) * 2654435761 >> (32 - lzfHashBits)
 }
 
-// compressed returns s compressed; ok is false if that is not worth it. It takes, for every three bytes, the last place
-// where others of the same hash were: one pass, no search.
-func compressed(s []byte) (dst []byte, ok bool) {
+func (c *compressor) compress(s []byte) (dst []byte, ok bool) {
+	if uint64(len(s)) >= math.MaxUint32-uint64(c.base) {
+		if *c = (compressor{}); uint64(len(s)) >= math.MaxUint32 {
+			return nil, false
+		}
+	}
 	limit := len(s) - lzfSaving
 	dst = make([]byte, 0, limit)
-	var seen [1 << lzfHashBits]uint32 // places plus 1
-	literal := 0                      // where the bytes begin that are not written yet
-	for i := 0; i+lzfMatchMin <= len(s); {
-		place := &seen[lzfHash(s, i)]
-		ref := int(*place) - 1
-		*place = uint32(i + 1)
+	literal := 0 // where the bytes begin that are not written yet
+	for i := 0; i+lzfMatchMin <= len(s) && len(dst) <= limit; {
+		place := &c.seen[lzfHash(s, i)]
+		ref := int(int64(*place) - int64(c.base) - 1)
+		*place = c.base + uint32(i) + 1
 		if ref < 0 || i-ref > lzfOffsetMax || string(s[ref:ref+lzfMatchMin]) != string(s[i:i+lzfMatchMin]) {
 			i++
 			continue
@@ -97,10 +122,8 @@ func compressed(s []byte) (dst []byte, ok bool) {
 		dst = appendReference(dst, i-ref-1, size-lzfMatchMin+1)
 		i += size
 		literal = i
-		if len(dst) > limit {
-			return nil, false
-		}
 	}
+	c.base += uint32(len(s))
 	dst = appendLiterals(dst, s[literal:])
 	return dst, len(dst) <= limit
 }

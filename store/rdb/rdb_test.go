@@ -295,3 +295,19 @@ func FuzzStrings(f *testing.F) {
 		}
 	})
 }
+
+// TestCompressorIsReused: a compressor that has seen other texts makes the same of one as a new one does.
+func TestCompressorIsReused(t *testing.T) {
+	var used compressor
+	rapid.Check(t, func(t *rapid.T) {
+		s := append(texts().Draw(t, "text"), "01234567"...)
+		if rapid.IntRange(0, 9).Draw(t, "turn") == 0 {
+			used.base = math.MaxUint32 - uint32(rapid.IntRange(0, 2*len(s)).Draw(t, "left"))
+		}
+		want, wantOK := new(compressor).compress(s)
+		got, ok := used.compress(s)
+		if ok != wantOK || ok && !bytes.Equal(got, want) {
+			t.Fatalf("%q: %x, %v; new: %x, %v", s, got, ok, want, wantOK)
+		}
+	})
+}
