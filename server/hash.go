@@ -235,19 +235,18 @@ func (c *client) randomFields(args [][]byte) {
 
 // hscan reads its options only if there is a hash, as Redis does.
 func hscan(c *client, args [][]byte) {
-	if _, ok := parseCursor(args[2]); !ok {
+	cursor, ok := parseCursor(args[2])
+	if !ok {
 		c.fail(errInvalidCursor)
 		return
 	}
+	var o scanOptions
+	if c.view.Peek(args[1]).Type() == "hash" {
+		if cursor, o, ok = c.scanOptions(args[2:]); !ok {
+			return
+		}
+	}
 	h, ok := c.readHash(args[1])
-	if !ok {
-		return
-	}
-	if h.Len() == 0 {
-		c.scanReply(func() (next uint64, n int) { return 0, 0 })
-		return
-	}
-	cursor, o, ok := c.scanOptions(args[2:])
 	if !ok {
 		return
 	}

@@ -61,11 +61,13 @@ func (o *fieldArgs) take(args [][]byte, i, perField int, few, badNumber string) 
 	return end, ""
 }
 
-// failOnHash answers with an error in the arguments, which comes after that about a key of another type.
+// failOnHash answers with an error in the arguments, which comes after that about a key of another type. A refused command
+// is no access.
 func (c *client) failOnHash(key []byte, problem string) {
-	if _, ok := c.readHash(key); ok {
-		c.fail(problem)
+	if e := c.view.Peek(key); e.Exists() && e.Type() != "hash" {
+		problem = errWrongType
 	}
+	c.fail(problem)
 }
 
 // arrayOr answers with an array of n elements that fn appends, or with the error that it returns instead.
@@ -166,13 +168,13 @@ func hpexpireTime(c *client, args [][]byte) { c.fieldDeadlines(args, false, fals
 
 // fieldDeadlines answers with the deadlines of fields. Unlike those of keys, seconds are rounded up.
 func (c *client) fieldDeadlines(args [][]byte, seconds, relative bool) {
-	h, ok := c.readHash(args[1])
-	if !ok {
-		return
-	}
 	fields, problem := fieldsAt(args)
 	if problem != "" {
-		c.fail(problem)
+		c.failOnHash(args[1], problem)
+		return
+	}
+	h, ok := c.readHash(args[1])
+	if !ok {
 		return
 	}
 	c.array(len(fields))
