@@ -191,8 +191,8 @@ func saneEntry(t *testing.T, s *Store, g *segment, home, slot uint32, used map[u
 	}
 }
 
-// saneCollection walks a collection that is made of a dict, and counts what a list says of itself, which has tests of its
-// own.
+// saneCollection walks a collection that is made of a dict, and counts what a list or a stream says of itself, which have
+// tests of their own.
 func saneCollection(t *testing.T, s *Store, c collection, sum *totals) {
 	t.Helper()
 	switch c := c.(type) {
@@ -200,6 +200,9 @@ func saneCollection(t *testing.T, s *Store, c collection, sum *totals) {
 		saneTable(t, s, c.table, sum)
 	case largeList:
 		sum.pages += c.PageBytes()
+		sum.objects += c.HeapBytes()
+	case *largeStream:
+		sum.pages += c.Footprint() - c.HeapBytes()
 		sum.objects += c.HeapBytes()
 	case set:
 		saneTable(t, s, c.table, sum)
