@@ -229,7 +229,7 @@ var typeGrammars = map[string][]string{
 3 BITPOS key (0|1) bitindex bitindex (BIT|BYTE)
 3 BITOP (AND|OR|XOR) key {key}
 2 BITOP NOT key key
-1 BITOP (NOT|DIFF|word) key {key}
+1 BITOP (NOT|word) key {key}
 2 BITFIELD key {GET field fieldat}
 3 BITFIELD key {SET field fieldat int}
 3 BITFIELD key [OVERFLOW WRAP|OVERFLOW SAT|OVERFLOW FAIL|OVERFLOW word] {INCRBY field fieldat int}
@@ -244,24 +244,30 @@ var typeGrammars = map[string][]string{
 1 INCR key
 `),
 	"hyperloglog": grammarLines(`
-8 PFADD key {mem}
-5 PFADD key {+ uniq}
-3 PFADD key {uniq}
-2 PFADD key
-6 PFCOUNT {key}
-5 PFMERGE key {key}
-1 PFMERGE key
-3 GET key
-1 STRLEN key
-1 SET key hll
-1 APPEND key val
-1 GETRANGE key 0 (15|3|100)
-2 PFDEBUG ENCODING key
-2 PFDEBUG DECODE key
-1 PFDEBUG TODENSE key
-1 PFDEBUG GETREG key
-1 PFDEBUG word key
+8 PFADD pfkey {mem}
+5 PFADD pfkey {+ uniq}
+3 PFADD pfkey {uniq}
+2 PFADD pfkey
+6 PFCOUNT {pfkey}
+5 PFMERGE pfkey {pfkey}
+1 PFMERGE pfkey
+3 GET pfkey
+1 STRLEN pfkey
+1 SET pfkey (hll|val)
+1 LPUSH pfkey few
+1 GETRANGE pfkey 0 (15|3|100)
+2 PFDEBUG ENCODING pfkey
+2 PFDEBUG DECODE pfkey
+1 PFDEBUG TODENSE pfkey
+1 PFDEBUG GETREG pfkey
+1 PFDEBUG word pfkey
 3 CONFIG SET hll-sparse-max-bytes (0|20|100|300|3000|16000|-1)
+2 DEL {pfkey}
+1 RENAME pfkey pfkey
+2 COPY pfkey pfkey [REPLACE]
+1 DUMP pfkey
+2 RESTORE pfkey 0 payload [REPLACE]
+1 OBJECT ENCODING pfkey
 `),
 	"geo": grammarLines(`
 8 GEOADD key {lon lat few}
@@ -377,27 +383,32 @@ func typeKinds() map[string][]string {
 		"num":  slices.Concat(numbered("", 80), numbered("-", 40), []string{"32767", "32768", "-32769", "2147483647", "2147483648", "-2147483649", "9223372036854775807", "-9223372036854775808"}),
 		"uniq": numbered("u", 5000),
 		// What divides evenly into halves, so that sums do not depend on their order.
-		"score":   {"0", "1", "-1", "2", "3", "5", "10", "0.5", "-0.5", "2.25", "1e3", "100", "-100", "1e17", "inf", "-inf", "+inf", "-0", "nan", "abc", "", "1e400", "0x10", " 1", "3.25", "17", "42", "4611686018427387904"},
-		"weight":  {"1", "2", "0", "-1", "0.5", "inf", "-inf", "nan", "abc", "3", "10"},
-		"smin":    {"-inf", "+inf", "inf", "0", "1", "(1", "5", "(5", "(0.5", "10", "100", "-1", "(-1", "(inf", "(-inf", "nan", "abc", "", "(", "(abc"},
-		"lex":     {"-", "+", "[a", "(a", "[e1", "(e1", "[e50", "(e99", "[", "(", "[1", "(5", "", "a", "[\xff", "[c"},
-		"lexkey":  {"lex1", "lex2"},
-		"count":   {"1", "2", "-1", "-5", "10", "1000", "10000", "-100", "0", "abc", "9223372036854775807", "-9223372036854775808"},
-		"timeout": {"0.001", "0.002", "-1", "abc", "", "inf", "1e30", "nan"},
+		"score":  {"0", "1", "-1", "2", "3", "5", "10", "0.5", "-0.5", "2.25", "1e3", "100", "-100", "1e17", "inf", "-inf", "+inf", "-0", "nan", "abc", "", "0x10", " 1", "3.25", "17", "42", "4611686018427387904"},
+		"weight": {"1", "2", "0", "-1", "0.5", "inf", "-inf", "nan", "abc", "3", "10"},
+		"smin":   {"-inf", "+inf", "inf", "0", "1", "(1", "5", "(5", "(0.5", "10", "100", "-1", "(-1", "(inf", "(-inf", "nan", "abc", "", "(", "(abc"},
+		"lex":    {"-", "+", "[a", "(a", "[e1", "(e1", "[e50", "(e99", "[", "(", "[1", "(5", "", "a", "[\xff", "[c"},
+		"lexkey": {"lex1", "lex2"},
+		"count":  {"1", "2", "-1", "-5", "10", "1000", "10000", "-100", "0", "abc", "9223372036854775807", "-9223372036854775808"},
+		// Which of two errors a time out of range is, differs from 7.0 to 7.2.
+		"timeout": {"0.001", "0.002", "-1", "abc", "", "nan"},
 		"block":   {"1", "2", "-1", "abc"},
 		"entries": {"0", "1", "2", "4", "8", "16", "32", "128", "512", "512", "-1", "abc"},
 		"length":  {"0", "1", "4", "64", "64", "65", "1000", "-1", "abc"},
 		// 0 and sizes below -5 are left to the types' own tests.
-		"listsize":   {"-1", "-2", "-3", "-4", "-5", "1", "2", "4", "16", "128", "abc"},
-		"group":      {"g1", "g2", "g1", "g1", "nogroup", ""},
-		"consumer":   {"c1", "c2", "c3"},
-		"idle":       {"0", "0", "0", "99999999999", "-1", "abc"},
-		"bit":        slices.Concat(numbered("", 40), []string{"100", "1000", "8191", "4294967295", "4294967296", "-1", "abc", "", "1.5"}),
-		"bits":       {"\xff\xff\xff", "\x00\x00\x01", "\x80", "\x00", strings.Repeat("\xff", 40), strings.Repeat("\x00", 40) + "\x01", "\x55\xaa"},
-		"bitindex":   append([]string{"8", "9", "15", "-9", "63", "64", "65", "-64"}, generalKinds["index"]...),
-		"field":      {"u1", "u2", "u4", "u7", "u8", "u16", "u32", "u63", "u64", "i1", "i2", "i5", "i8", "i16", "i33", "i63", "i64", "i65", "u0", "i0", "x8", "8", "", "u", "i-1"},
-		"fieldat":    {"0", "1", "3", "7", "8", "15", "64", "100", "#0", "#1", "#2", "#5", "#", "-1", "#-1", "abc", "", "4294967296", "9223372036854775807", "#9223372036854775807"},
-		"hll":        {"HYLL", "HYLL\x00\x00\x00\x00", "HYLL\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00", "HYLL\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00", "HYLL\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x7f\xff", "HYLM\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x7f\xff", "HYLL\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x80\x7f\xff"},
+		"listsize": {"-1", "-2", "-3", "-4", "-5", "1", "2", "4", "16", "128", "abc"},
+		"group":    {"g1", "g2", "g1", "g1", "nogroup", ""},
+		"consumer": {"c1", "c2", "c3"},
+		"idle":     {"0", "0", "0", "99999999999", "-1", "abc"},
+		"bit":      slices.Concat(numbered("", 40), []string{"100", "1000", "8191", "4294967295", "4294967296", "-1", "abc", "", "1.5"}),
+		"bits":     {"\xff\xff\xff", "\x00\x00\x01", "\x80", "\x00", strings.Repeat("\xff", 40), strings.Repeat("\x00", 40) + "\x01", "\x55\xaa"},
+		"bitindex": append([]string{"8", "9", "15", "-9", "63", "64", "65", "-64"}, generalKinds["index"]...),
+		"field":    {"u1", "u2", "u4", "u7", "u8", "u16", "u32", "u63", "u64", "i1", "i2", "i5", "i8", "i16", "i33", "i63", "i64", "i65", "u0", "i0", "x8", "8", "", "u", "i-1"},
+		"fieldat":  {"0", "1", "3", "7", "8", "15", "64", "100", "#0", "#1", "#2", "#5", "#", "-1", "#-1", "abc", "", "4294967296", "9223372036854775807", "#9223372036854775807"},
+		// What is in these keys is never edited: Redis finds out that a sparse one is
+		// corrupt when it gets there, we do at once.
+		"pfkey": {"pf1", "pf2", "pf3"},
+		"hll": {"HYLL", "HYLL\x00\x00\x00\x00", "HYLL\x00" + strings.Repeat("\x00", 11), "HYLL\x02" + strings.Repeat("\x00", 11) + "\x7f\xff",
+			"HYLM\x01" + strings.Repeat("\x00", 11) + "\x7f\xff", "HYLL\x01" + strings.Repeat("\x00", 10) + "\x80\x7f\xff"},
 		"lon":        {"13.361389", "15.087269", "2.349014", "-122.4194", "0", "179.99", "-179.99", "-180", "180", "180.1", "45.5", "13.5", "-0.1", "abc", "nan", "100.25", "-70", "14"},
 		"lat":        {"38.115556", "37.502669", "48.864716", "37.7749", "0", "85", "-85", "85.05112878", "-85.05112878", "85.06", "45.5", "-0.1", "abc", "12.75", "-30", "37.9", "37"},
 		"radius":     {"1", "100", "200", "1000", "5000", "30000", "0", "0.5", "-1", "abc", "500.5", "20015087"},
@@ -450,13 +461,25 @@ func (s *commandStream) entryID(ms int, chosen string) string {
 }
 
 // before returns what a command needs so that both servers agree on what
-// follows: in Redis 7.0 a claim that finds nothing does not make the consumer, in
-// 7.2 it does.
+// follows: in Redis 7.0 a consumer that gets nothing is not made, in 7.2 it is.
 func before(args []string) [][]string {
-	if name := commandName(args, 1); (name == "XCLAIM" || name == "XAUTOCLAIM") && len(args) > 3 {
-		return [][]string{{"XGROUP", "CREATECONSUMER", args[1], args[2], args[3]}}
+	var keys []string
+	group := 2
+	switch commandName(args, 1) {
+	case "XCLAIM", "XAUTOCLAIM":
+		if len(args) > 3 {
+			keys = args[1:2]
+		}
+	case "XREADGROUP":
+		if at := slices.IndexFunc(args, func(a string) bool { return strings.EqualFold(a, "STREAMS") }); at > 3 {
+			keys = args[at+1 : at+1+(len(args)-at-1)/2]
+		}
 	}
-	return nil
+	var commands [][]string
+	for _, key := range keys {
+		commands = append(commands, []string{"XGROUP", "CREATECONSUMER", key, args[group], args[group+1]})
+	}
+	return commands
 }
 
 // blocksLong finds commands that might wait, and not just for a moment.
@@ -503,8 +526,12 @@ func idlesShort(args []string) bool {
 // by the clock, and those whose form is newer than the peer.
 func typeOutOfScope(args []string) bool {
 	switch commandName(args, 1) {
+	case "LREM", "LPOS": // refused since 7.2
+		return slices.Contains(args, "-9223372036854775808")
 	case "XADD":
 		return slices.Contains(args, "*")
+	case "XREAD": // the last entry, since 7.4
+		return slices.Contains(args, "+")
 	case "ZRANK", "ZREVRANK": // with WITHSCORE since 7.2
 		return len(args) > 3
 	case "ZADD", "ZINCRBY":
