@@ -78,27 +78,32 @@ func (c *client) flagOr(yes bool, err error) {
 	c.flag(yes)
 }
 
-// bitRange reads "start [end [BYTE|BIT]]", or nothing.
-func (c *client) bitRange(args [][]byte) (r store.BitRange, ok bool) {
+// bitRange reads "start [end [BYTE|BIT]]", or nothing. Of several faults Redis names the first it meets; BITPOS reads the
+// unit before the end.
+func (c *client) bitRange(args [][]byte, unitBeforeEnd bool) (r store.BitRange, ok bool) {
 	r = store.WholeBitmap
 	if len(args) > 3 {
 		c.fail(errSyntax)
 		return r, false
 	}
-	for i, end := range []*int64{&r.Start, &r.End} {
-		if i >= len(args) {
-			break
-		}
-		if *end, ok = parseInt(args[i]); !ok {
-			c.fail(errNotInteger)
-			return r, false
-		}
-	}
 	r.EndGiven = len(args) > 1
-	if len(args) == 3 {
-		r.InBits = bytes.EqualFold(args[2], []byte("BIT"))
-		if !r.InBits && !bytes.EqualFold(args[2], []byte("BYTE")) {
-			c.fail(errSyntax)
+	for i := range args {
+		if unitBeforeEnd && len(args) == 3 && i > 0 {
+			i = 3 - i
+		}
+		fault := errNotInteger
+		switch i {
+		case 0:
+			r.Start, ok = parseInt(args[0])
+		case 1:
+			r.End, ok = parseInt(args[1])
+		case 2:
+			fault = errSyntax
+			r.InBits = bytes.EqualFold(args[2], []byte("BIT"))
+			ok = r.InBits || bytes.EqualFold(args[2], []byte("BYTE"))
+		}
+		if !ok {
+			c.fail(fault)
 			return r, false
 		}
 	}
@@ -110,7 +115,7 @@ func bitCount(c *client, args [][]byte) {
 		c.fail(errSyntax)
 		return
 	}
-	r, ok := c.bitRange(args[2:])
+	r, ok := c.bitRange(args[2:], false)
 	if !ok {
 		return
 	}
@@ -127,7 +132,7 @@ func bitPos(c *client, args [][]byte) {
 		c.fail("ERR The bit argument must be 1 or 0.")
 		return
 	}
-	r, ok := c.bitRange(args[3:])
+	r, ok := c.bitRange(args[3:], true)
 	if !ok {
 		return
 	}
