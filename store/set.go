@@ -103,10 +103,22 @@ func (v *View) newMembers(first []byte, size int) members {
 	return members{kind: kindSet, dict: v.newDict()}
 }
 
+// dictAdd adds a field without a value, and reports whether it was missing. Unlike dictSet it writes nothing otherwise.
+func (v *View) dictAdd(d *dict, field []byte) bool {
+	old := len(v.work.retired)
+	pos := v.store.position(field)
+	if d.segment(pos).find(pos, field) != nil {
+		return false
+	}
+	v.insert(d.table, pos, &record{key: field, value: value{kind: kindRaw}, deadline: noDeadline})
+	v.freeRetired(old)
+	return true
+}
+
 // addMember adds a member and reports whether it is new.
 func (v *View) addMember(m *members, member []byte) bool {
 	if m.kind == kindSet {
-		return v.dictSet(m.dict, member, nil, noDeadline)
+		return v.dictAdd(m.dict, member)
 	}
 	if v.hasMember(m, member) {
 		return false
@@ -136,7 +148,7 @@ func (v *View) insertMember(m *members, member []byte) {
 		v.toPacked(m)
 	}
 	if m.kind == kindSet {
-		v.dictSet(m.dict, member, nil, noDeadline)
+		v.dictAdd(m.dict, member)
 	} else {
 		m.packed = listpack.Append(m.packed, member)
 	}
@@ -197,7 +209,7 @@ func (v *View) toInts(m *members) {
 func (v *View) toDict(m *members) {
 	d := v.newDict()
 	v.eachMember(m, func(member []byte) bool {
-		v.dictSet(d, member, nil, noDeadline)
+		v.dictAdd(d, member)
 		return true
 	})
 	m.kind, m.packed, m.dict = kindSet, nil, d

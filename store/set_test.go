@@ -637,5 +637,8 @@ func BenchmarkLargeSet(b *testing.B) {
 	v.Unlock()
 	run("SADD of a member", func() { i := random.IntN(len(list)); v.SAdd(key, list[i:i+1]) })
 	run("SRANDMEMBER", func() { s, _ := v.ReadSet(key); s.Draw(1, func([]byte) bool { return true }) })
-	run("SPOP", func() { v.SPop(key) })
+	run("SPOP and SADD", func() {
+		member, _, _ := v.SPop(key)
+		v.SAdd(key, [][]byte{member})
+	})
 }
