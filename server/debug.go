@@ -149,45 +149,17 @@ func debugProtocol(c *client, args [][]byte) {
 // lruClockMask is the width of Redis's LRU clock, in seconds.
 const lruClockMask = 1<<24 - 1
 
+// debugObject names as the place of the value that of a copy: no client can do anything with it.
 func debugObject(c *client, args [][]byte) {
 	e := c.view.Peek(args[2])
 	if !e.Exists() {
 		c.fail(errNoKey)
 		return
 	}
-	val, _, err := c.view.PeekString(args[2])
-	if err != nil {
-		c.failWith(err)
-		return
-	}
+	serialized := c.view.Serialized(e)
 	used := e.LastAccess()
-	c.simple(fmt.Sprintf("Value at:%p refcount:%d encoding:%s serializedlength:%d lru:%d lru_seconds_idle:%d",
-		val, c.refCount(args[2]), e.Encoding(), serializedLength(val), used&lruClockMask, max(0, c.slot.clock.unixMs()/1000-used)))
-}
-
-// serializedLength is the number of bytes a string takes in a snapshot that does not compress: small integers have
-// forms of their own, other strings follow their length.
-func serializedLength(val []byte) int {
-	if n, ok := parseInt(val); ok && len(val) <= len("-2147483648") {
-		switch {
-		case n >= math.MinInt8 && n <= math.MaxInt8:
-			return 2
-		case n >= math.MinInt16 && n <= math.MaxInt16:
-			return 3
-		case n >= math.MinInt32 && n <= math.MaxInt32:
-			return 5
-		}
-	}
-	switch n := len(val); {
-	case n < 1<<6:
-		return 1 + n
-	case n < 1<<14:
-		return 2 + n
-	case n <= math.MaxUint32:
-		return 5 + n
-	default:
-		return 9 + n
-	}
+	c.simple(fmt.Sprintf("Value at:%p refcount:%d encoding:%s serializedlength:%d lru:%d lru_seconds_idle:%d", serialized,
+		c.refCount(args[2]), e.Encoding(), len(serialized), used&lruClockMask, max(0, c.slot.clock.unixMs()/1000-used)))
 }
 
 func debugHelp(c *client, _ [][]byte) {

@@ -12,14 +12,21 @@ import (
 // DUMP writes values in the types of Redis 7.0, the oldest server that has listpacks, so that all later ones read them:
 // packed values as they are, large ones element by element. Only a hash with deadlines of fields needs a later version.
 
-// Dump returns the value at a key as a payload for Restore, of this server or a Redis; ok is false if there is none.
+// Dump returns the value at a key as a payload for Restore, of this server or a Redis; ok is false if there is none, or if
+// it is a hash all of whose fields have expired.
 func (v *View) Dump(key []byte) (payload []byte, ok bool) {
 	e := v.Lookup(key)
-	if !e.Exists() {
+	if !e.Exists() || e.kind() == kindHash && v.hashOf(e).Live() == 0 {
 		return nil, false
 	}
 	payload, version := v.appendValue(nil, e)
 	return rdb.Seal(payload, version), true
+}
+
+// Serialized returns the value of an entry as Dump writes it, without type and footer. It leaves no trace.
+func (v *View) Serialized(e Entry) []byte {
+	b, _ := v.appendValue(nil, e)
+	return b[1:]
 }
 
 // appendValue appends the type and the value of an entry, and returns the version of the format that they need.

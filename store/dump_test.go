@@ -370,6 +370,23 @@ func TestRestoreOptions(t *testing.T) {
 	settled(t, v)
 }
 
+func TestDumpOfExpiredFields(t *testing.T) {
+	v := alone(t)
+	k := []byte("k")
+	v.HSet(k, words("a 1 b 2"))
+	v.HExpire(k, testNow+1000, 0, words("a"), func(int64) {})
+	v.Bind(0, testNow+1001, nil)
+	payload, _ := v.Dump(k)
+	if want := rdb.Seal(unhex(t, "04 01 {62} c002"), rdb.Version); !bytes.Equal(payload, want) {
+		t.Errorf("dumped as %x, want %x", payload, want)
+	}
+	v.HExpire(k, testNow+2000, 0, words("b"), func(int64) {})
+	v.Bind(0, testNow+2001, nil)
+	if payload, ok := v.Dump(k); ok {
+		t.Errorf("without fields it is dumped as %x", payload)
+	}
+}
+
 // dumpKey makes a value of some type with n elements, of lengths on both sides of the limits.
 func dumpKey(v *View, r *rand.Rand, key string, n int) {
 	k := []byte(key)
