@@ -270,28 +270,33 @@ var typeGrammars = map[string][]string{
 1 OBJECT ENCODING pfkey
 `),
 	"geo": grammarLines(`
-8 GEOADD key {lon lat few}
-3 GEOADD key [NX|XX] [CH] {lon lat few}
-1 GEOADD key {+ lon lat mem}
-3 GEOPOS key {few}
-3 GEOHASH key {few}
-4 GEODIST key few few [unit]
-4 GEOSEARCH key FROMMEMBER few BYRADIUS radius unit [ASC|DESC] [WITHCOORD] [WITHDIST] [WITHHASH]
-4 GEOSEARCH key FROMLONLAT lon lat BYRADIUS radius unit [ASC|DESC] [COUNT small] [WITHDIST]
-3 GEOSEARCH key FROMLONLAT lon lat BYBOX radius radius unit [ASC|DESC] [COUNT small ANY] [WITHDIST]
-2 GEOSEARCH key [FROMLONLAT lon lat] BYBOX radius radius unit [BYRADIUS radius unit] [word]
-3 GEOSEARCHSTORE key key FROMLONLAT lon lat BYRADIUS radius unit [ASC|DESC] [COUNT small]
-2 GEOSEARCHSTORE key key FROMMEMBER few BYBOX radius radius unit [STOREDIST]
-3 GEORADIUS key lon lat radius unit [WITHDIST] [WITHCOORD] [ASC|DESC] [COUNT small]
-2 GEORADIUS key lon lat radius unit (STORE|STOREDIST) key
-2 GEORADIUSBYMEMBER key few radius unit [WITHDIST] [WITHHASH] [ASC|DESC]
-1 GEORADIUSBYMEMBER key few radius unit [COUNT small] (STORE|STOREDIST) key
-1 GEORADIUS_RO key lon lat radius unit [WITHDIST] [ASC|DESC] [STORE key]
-1 GEORADIUSBYMEMBER_RO key few radius unit [WITHDIST] [ASC|DESC]
-2 ZRANGE key 0 -1 WITHSCORES
-1 ZREM key few
-1 ZSCORE key few
+8 GEOADD geokey {lon lat few}
+3 GEOADD geokey [NX|XX] [CH] {lon lat few}
+1 GEOADD geokey {+ lon lat mem}
+3 GEOPOS geokey {few}
+3 GEOHASH geokey {few}
+4 GEODIST geokey few few [unit]
+4 GEOSEARCH geokey FROMMEMBER few BYRADIUS radius unit [ASC|DESC] [WITHCOORD] [WITHDIST] [WITHHASH]
+4 GEOSEARCH geokey FROMLONLAT lon lat BYRADIUS radius unit [ASC|DESC] [COUNT small] [WITHDIST]
+3 GEOSEARCH geokey FROMLONLAT lon lat BYBOX radius radius unit [ASC|DESC] [COUNT small ANY] [WITHDIST]
+2 GEOSEARCH geokey [FROMLONLAT lon lat] BYBOX radius radius unit [BYRADIUS radius unit] [word]
+3 GEOSEARCHSTORE geokey geokey FROMLONLAT lon lat BYRADIUS radius unit [ASC|DESC] [COUNT small]
+2 GEOSEARCHSTORE geokey geokey FROMMEMBER few BYBOX radius radius unit [STOREDIST]
+3 GEORADIUS geokey lon lat radius unit [WITHDIST] [WITHCOORD] [ASC|DESC] [COUNT small]
+2 GEORADIUS geokey lon lat radius unit (STORE|STOREDIST) geokey
+2 GEORADIUSBYMEMBER geokey few radius unit [WITHDIST] [WITHHASH] [ASC|DESC]
+1 GEORADIUSBYMEMBER geokey few radius unit [COUNT small] (STORE|STOREDIST) geokey
+1 GEORADIUS_RO geokey lon lat radius unit [WITHDIST] [ASC|DESC] [STORE geokey]
+1 GEORADIUSBYMEMBER_RO geokey few radius unit [WITHDIST] [ASC|DESC]
+2 ZRANGE geokey 0 -1 WITHSCORES
+1 ZREM geokey few
+1 ZSCORE geokey few
 2 CONFIG SET zset-max-listpack-entries entries
+1 LPUSH geokey few
+2 DEL {geokey}
+1 RENAME geokey geokey
+1 COPY geokey geokey [REPLACE]
+1 OBJECT ENCODING geokey
 `),
 	"sort": grammarLines(`
 6 RPUSH key {num}
@@ -409,9 +414,12 @@ func typeKinds() map[string][]string {
 		"pfkey": {"pf1", "pf2", "pf3"},
 		"hll": {"HYLL", "HYLL\x00\x00\x00\x00", "HYLL\x00" + strings.Repeat("\x00", 11), "HYLL\x02" + strings.Repeat("\x00", 11) + "\x7f\xff",
 			"HYLM\x01" + strings.Repeat("\x00", 11) + "\x7f\xff", "HYLL\x01" + strings.Repeat("\x00", 10) + "\x80\x7f\xff"},
-		"lon":        {"13.361389", "15.087269", "2.349014", "-122.4194", "0", "179.99", "-179.99", "-180", "180", "180.1", "45.5", "13.5", "-0.1", "abc", "nan", "100.25", "-70", "14"},
-		"lat":        {"38.115556", "37.502669", "48.864716", "37.7749", "0", "85", "-85", "85.05112878", "-85.05112878", "85.06", "45.5", "-0.1", "abc", "12.75", "-30", "37.9", "37"},
-		"radius":     {"1", "100", "200", "1000", "5000", "30000", "0", "0.5", "-1", "abc", "500.5", "20015087"},
+		// Scores that are no places are as undefined as what is near the poles and the date
+		// line in Redis.
+		"geokey":     {"geo1", "geo2", "geo3"},
+		"lon":        {"13.361389", "15.087269", "2.349014", "-122.4194", "0", "150", "-150", "180.1", "-181", "45.5", "13.5", "-0.1", "abc", "nan", "100.25", "-70", "14"},
+		"lat":        {"38.115556", "37.502669", "48.864716", "37.7749", "0", "60", "-60", "85.06", "-86", "45.5", "-0.1", "abc", "12.75", "-30", "37.9", "37"},
+		"radius":     {"1", "100", "200", "1000", "1500", "0", "0.5", "-1", "abc", "500.5", "2000"},
 		"unit":       {"m", "km", "ft", "mi", "KM", "km", "km", "parsec"},
 		"sortval":    {"1", "2", "3", "10", "-5", "0.5", "1e2", "abc", "", "inf"},
 		"weightkey":  append(numbered("w_", 12), "w_-3", "w_a"),
@@ -526,6 +534,8 @@ func idlesShort(args []string) bool {
 // by the clock, and those whose form is newer than the peer.
 func typeOutOfScope(args []string) bool {
 	switch commandName(args, 1) {
+	case "CONFIG": // of no bytes Redis makes 0 bytes
+		return hasWord(args, "SET") && slices.Contains(args, "")
 	case "LREM", "LPOS": // refused since 7.2
 		return slices.Contains(args, "-9223372036854775808")
 	case "XADD":
