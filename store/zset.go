@@ -377,22 +377,27 @@ func (w *zsetEdit) remove(member []byte) bool {
 	return true
 }
 
-// zsetBuilder makes a sorted set of elements that come in order.
+// zsetBuilder makes a sorted set of elements that come in order, or all in reverse. Which of them are packed before it
+// becomes a large set, and so lose the sign of -0, depends on that as in Redis.
 type zsetBuilder struct {
-	v      *View
-	packed []byte
-	large  *zset
+	v       *View
+	packed  []byte
+	large   *zset
+	reverse bool
 }
 
 func (b *zsetBuilder) add(member []byte, score float64) {
-	if b.large == nil {
-		if b.v.fitsPackedZset(b.packed, member) {
-			b.packed = packedAppend(b.packed, member, score)
-			return
-		}
+	if b.large == nil && !b.v.fitsPackedZset(b.packed, member) {
 		b.large, b.packed = b.v.unpackZset(b.packed), nil
 	}
-	b.large.insert(b.v, member, score)
+	switch {
+	case b.large != nil:
+		b.large.insert(b.v, member, score)
+	case b.reverse:
+		b.packed = packedInsert(b.packed, member, score)
+	default:
+		b.packed = packedAppend(b.packed, member, score)
+	}
 }
 
 func (b *zsetBuilder) len() int {

@@ -190,9 +190,9 @@ func (v *View) ZRangeStore(to, key []byte, q ZQuery) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	b := zsetBuilder{v: v}
+	b := zsetBuilder{v: v, reverse: q.Reverse}
 	first, end := s.Select(q)
-	s.Each(first, end, false, func(member []byte, score float64) bool {
+	s.Each(first, end, q.Reverse, func(member []byte, score float64) bool {
 		b.add(member, score)
 		return true
 	})
