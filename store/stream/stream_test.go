@@ -1,9 +1,11 @@
 package stream
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 
 	"kvserver/store/listpack"
@@ -219,7 +221,7 @@ func text(rng *rand.Rand) string {
 	case 0:
 		return fmt.Sprint(rng.Int64())
 	case 1:
-		return string(make([]byte, rng.IntN(6000)))
+		return string(make([]byte, rng.IntN([]int{100, 6000, 200000}[rng.IntN(3)])))
 	case 2:
 		return ""
 	}
@@ -377,6 +379,54 @@ func TestSparse(t *testing.T) {
 	s.Release()
 }
 
+func TestFits(t *testing.T) {
+	mb := make([]byte, 1<<20)
+	pairs := slices.Repeat([][]byte{mb}, 1022)
+	if !Fits(pairs) || Fits(append(pairs, mb, mb, mb)) {
+		t.Error("an entry has at most 1 GiB")
+	}
+}
+
+// TestRadixNodes counts the nodes of a tree without compression, chains as one.
+func TestRadixNodes(t *testing.T) {
+	type node map[byte]node
+	var count func(n node) int
+	count = func(n node) int {
+		if len(n) != 1 {
+			nodes := 1
+			for _, child := range n {
+				nodes += count(child)
+			}
+			return nodes
+		}
+		for len(n) == 1 {
+			for _, child := range n {
+				n = child
+			}
+		}
+		return 1 + count(n)
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	for range 200 {
+		s, root := New(pages.New()), node{}
+		id := ID{1, 0}
+		for range rng.IntN(40) {
+			id = ID{id.Ms + rng.Uint64N(3)<<(8*rng.IntN(7)), id.Seq + 1 + rng.Uint64N(2)<<(8*rng.IntN(7))}
+			s.Append(id, byteSlices([]string{"f", "v"}), Limits{0, 1})
+			n := root
+			for _, b := range binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, id.Ms), id.Seq) {
+				if n[b] == nil {
+					n[b] = node{}
+				}
+				n = n[b]
+			}
+		}
+		if got, want := s.RadixNodes(), count(root); got != want {
+			t.Fatalf("%d nodes for %d blocks, want %d", got, s.Blocks(), want)
+		}
+	}
+}
+
 func TestIDs(t *testing.T) {
 	for _, c := range []struct{ id, next ID }{
 		{ID{0, 0}, ID{0, 1}}, {ID{1, 1<<64 - 1}, ID{2, 0}}, {ID{1<<64 - 1, 5}, ID{1<<64 - 1, 6}},
@@ -483,4 +533,34 @@ func BenchmarkRange(b *testing.B) {
 			r.Pair()
 		}
 	}
+}
+
+// TestReadersTogether: reading writes nothing, as the race detector sees.
+func TestReadersTogether(t *testing.T) {
+	s := New(pages.New())
+	for i := range uint64(2000) {
+		s.Append(ID{i + 1, 0}, byteSlices([]string{"field", fmt.Sprint(i)}), Limits{4096, 100})
+	}
+	s.Delete(ID{1, 0})
+	g := s.NewGroup([]byte("g"), ID{}, 0)
+	c := g.NewConsumer([]byte("c"), 0)
+	for i := range uint64(1000) {
+		g.Assign(c, ID{i + 1, 0}, 1, 1)
+	}
+	s.Clone()
+	var readers sync.WaitGroup
+	for range 4 {
+		readers.Go(func() {
+			if n := len(rangeOf(s, ID{5, 0}, Max, true)); n != 1996 {
+				t.Errorf("%d entries", n)
+			}
+			_, ok := s.LastEntry()
+			pending := 0
+			g.EachPendingOf(c, ID{}, func(Pending) bool { pending++; return true })
+			if !ok || s.Has(ID{1, 0}) || !s.Has(ID{2, 0}) || pending != 1000 || s.RadixNodes() < s.Blocks() {
+				t.Error("not as it was written")
+			}
+		})
+	}
+	readers.Wait()
 }
