@@ -10,7 +10,7 @@ import (
 )
 
 // streamRows follow the order of Redis's documentation. XREAD stands in streamread.go, consumer groups in streamgroups.go,
-// XINFO in streaminfo.go.
+// XINFO in streaminfo.go. XREAD changes nothing, but it locks for writing: the shards keep who waits.
 var streamRows = []row{
 	{"xack", -4, write | fast, specs{keysAt(kRW|kUpdate, 1, 1, 1)}, "5.0.0", "Returns the number of messages that were successfully acknowledged by the consumer group member of a stream.", xack},
 	{"xadd", -5, write | denyoom | fast, specs{keysAt(kRW|kUpdate, 1, 1, 1)}, "5.0.0", "Appends a new message to a stream. Creates the key if it doesn't exist.", xadd},
