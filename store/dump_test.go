@@ -370,6 +370,35 @@ func TestRestoreOptions(t *testing.T) {
 	settled(t, v)
 }
 
+// TestRestoreOfLongListpacks: more elements than the header of a listpack can count, in the types that have listpacks.
+func TestRestoreOfLongListpacks(t *testing.T) {
+	const n = 70_000
+	var lp []byte
+	for i := range n {
+		lp = listpack.AppendInt(lp, int64(i))
+	}
+	v := alone(t)
+	for typ, want := range map[rdb.Type]struct {
+		encoding string
+		count    int
+	}{rdb.ListQuicklist: {"quicklist", n}, rdb.SetListpack: {"hashtable", n}, rdb.HashListpack: {"hashtable", n / 2}, rdb.ZsetListpack: {"skiplist", n / 2}} {
+		body := []byte{byte(typ)}
+		if typ == rdb.ListQuicklist {
+			body = rdb.AppendPacked(append(body, 1), lp)
+		} else {
+			body = rdb.AppendString(body, lp)
+		}
+		if err := v.restore("k", body, 11); err != nil {
+			t.Fatalf("type %d: %v", typ, err)
+		}
+		e := v.Peek([]byte("k"))
+		if got := strings.Count(contents(t, v, "k"), " ") + 1; got != want.count || e.Encoding() != want.encoding {
+			t.Errorf("type %d: %d elements in a %s", typ, got, e.Encoding())
+		}
+	}
+	settled(t, v)
+}
+
 func TestDumpOfExpiredFields(t *testing.T) {
 	v := alone(t)
 	k := []byte("k")
@@ -463,7 +492,7 @@ func TestDumpRoundTrip(t *testing.T) {
 	small := Encodings{ListMaxSize: 3, HashEntries: 4, HashValue: 10, SetInts: 4, SetEntries: 3, SetValue: 10, ZsetEntries: 4, ZsetValue: 10,
 		StreamNodeEntries: 3}
 	v := alone(t)
-	for i := range 600 {
+	for i := range 300 {
 		n := 1 + r.IntN([]int{3, 10, 200, 700}[i%4])
 		v.store.SetEncodings([]Encodings{DefaultEncodings, small}[r.IntN(2)])
 		v.Remove([]byte("k"))
