@@ -91,15 +91,20 @@ func (s Elements) Len() int { return s.count }
 // Each calls fn with each of them. An integer lies in memory that the next one overwrites.
 func (s Elements) Each(fn func(elem []byte)) {
 	var buf [listpack.IntegerLenMax]byte
-	left := s.count
-	s.walk(func(e quicklist.Element) bool {
-		if left == 0 {
-			return false
-		}
-		fn(e.Text(&buf))
-		left--
-		return left > 0
-	})
+	switch {
+	case s.count == 0:
+	case s.from == Head && s.large != nil:
+		s.large.Each(s.first, s.count, fn)
+	case s.from == Head:
+		listpack.Each(s.packed, listpack.Seek(s.packed, s.first), s.count, &buf, fn)
+	default:
+		left := s.count
+		s.walk(func(e quicklist.Element) bool {
+			fn(e.Text(&buf))
+			left--
+			return left > 0
+		})
+	}
 }
 
 // walk calls fn with elements, also with those behind the last, until it returns false.

@@ -59,6 +59,22 @@ func Split(lp []byte, off, n int, dst []byte) (front, back []byte) {
 	return DeleteBack(lp, off, n), finish(back, 0)
 }
 
+// Each calls fn with the bytes of up to count elements, beginning with the one at off, and returns their number. What it
+// passes aliases lp or, if it is an integer, buf.
+func Each(lp []byte, off, count int, buf *[IntegerLenMax]byte, fn func(elem []byte)) (n int) {
+	for ; n < count && lp[off] != end; n++ {
+		if c := lp[off]; c&0xc0 == 0x80 { // a short string, the usual case
+			from, to := off+1, off+1+int(c&0x3f)
+			fn(lp[from:to:to])
+			off = to + 1
+		} else {
+			fn(Text(lp, off, buf))
+			off = After(lp, off)
+		}
+	}
+	return n
+}
+
 // DeleteEqual takes out elements equal to elem, which must not alias lp: of those it finds it spares the first skip and
 // then deletes up to countMax. It returns the number of those deleted. One pass, whatever their number.
 func DeleteEqual(lp, elem []byte, skip, countMax int) (rest []byte, deleted int) {

@@ -60,6 +60,14 @@ func contents(t *testing.T, l *List) (elems []string) {
 	if !slices.Equal(elems, back) {
 		t.Fatal("backwards the list is another")
 	}
+	for _, from := range []int{0, len(elems) / 3} {
+		var some []string
+		count := (len(elems) - from + 1) / 2
+		l.Each(from, count, func(elem []byte) { some = append(some, string(elem)) })
+		if !slices.Equal(some, elems[from:from+count]) {
+			t.Fatalf("%d elements from %d on are others", count, from)
+		}
+	}
 	return elems
 }
 

@@ -74,3 +74,21 @@ func WalkPacked(lp []byte, index int, from End, fn func(Element) bool) bool {
 	}
 	return true
 }
+
+// Each calls fn with the bytes of count elements that exist, in order from the one with this index on. It is the fast way
+// to read many. The list must not change meanwhile; an integer lies in memory that the next one overwrites.
+func (l *List) Each(index, count int, fn func(elem []byte)) {
+	if count == 0 {
+		return
+	}
+	var buf [listpack.IntegerLenMax]byte
+	for i, rest := l.seek(index); count > 0; i, rest = i+1, 0 {
+		if n := l.at(i); n.plain() {
+			fn(n.block)
+			count--
+		} else {
+			lp := n.listpack()
+			count -= listpack.Each(lp, listpack.Seek(lp, rest), count, &buf, fn)
+		}
+	}
+}
