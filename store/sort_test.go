@@ -101,6 +101,9 @@ func (m *sortModel) fill(v *View, random *rand.Rand) {
 		if random.IntN(20) == 0 {
 			return fmt.Sprint("word", random.IntN(9))
 		}
+		if random.IntN(10) == 0 {
+			return "-0"
+		}
 		return strconv.FormatFloat(float64(random.IntN(200)-100)/float64(1+random.IntN(2)*3), 'g', -1, 64)
 	}
 	key := []byte("key")
