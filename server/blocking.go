@@ -57,6 +57,9 @@ func (c *client) block(args [][]byte, w wait) {
 	c.view.Wait(&st.waiter, w.keys)
 	c.waiting, c.verdict = st, transport.Park
 	c.s.blocked.Add(1)
+	if w.gone {
+		c.s.blockedWhileThere.Add(1)
+	}
 	if w.timeoutMs > 0 {
 		st.timer = time.AfterFunc(time.Duration(w.timeoutMs)*time.Millisecond, func() { c.timeOut(st) })
 	}
@@ -101,6 +104,9 @@ func (c *client) stopWaiting() {
 	}
 	c.view.StopWaiting(&st.waiter)
 	c.s.blocked.Add(-1)
+	if st.gone {
+		c.s.blockedWhileThere.Add(-1)
+	}
 }
 
 // postReply sends what the end of a wait has appended, and has the client's further input run.
@@ -114,16 +120,16 @@ func (c *client) postReply(st *waiting) {
 	c.conn.Resume()
 }
 
-// serveWaiters runs the commands of those who wait for keys that may have become ready. It runs under the gate, with c's
-// view unlocked. Serving one may make other keys ready, whose waiters follow.
-func (c *client) serveWaiters(keys [][]byte) {
+// serveWaiters runs the commands of those who wait for keys that may have become ready. It runs under the gate; v is any
+// view without locks. Serving one may make other keys ready, whose waiters follow.
+func (s *Server) serveWaiters(v *store.View, keys [][]byte) {
 	var ws []*store.Waiter
-	for len(keys) > 0 && c.s.store.Waiting() {
+	for len(keys) > 0 && s.store.Waiting() {
 		key := keys[0]
 		keys = keys[1:]
-		c.view.Exclusive()
-		ws = c.view.WaitersOf(key, ws[:0])
-		c.view.Unlock()
+		v.Exclusive()
+		ws = v.WaitersOf(key, ws[:0])
+		v.Unlock()
 		var look glance
 		for _, w := range ws {
 			waiter := w.Owner.(*client)
@@ -137,6 +143,19 @@ func (c *client) serveWaiters(keys [][]byte) {
 			}
 		}
 	}
+}
+
+// tellOfExpired serves those who want to hear that their key has vanished: when it expires, no command tells them.
+func (s *Server) tellOfExpired(v *store.View) {
+	s.gate.exclusive(nil, func() {
+		var keys [][]byte
+		for _, c := range s.clients.all() {
+			if c.waiting != nil && c.waiting.gone {
+				keys = append(keys, c.waiting.keys...)
+			}
+		}
+		s.serveWaiters(v, keys)
+	})
 }
 
 // glance remembers the type of the key that is being served, so that a thousand waiters for a key that is empty again

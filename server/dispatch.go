@@ -138,7 +138,7 @@ func (c *client) runExclusive(cmd *command, args [][]byte) {
 		if cmd.flags&write != 0 && c.s.store.Waiting() {
 			keys := c.awaitedKeys(cmd, args)
 			c.view.Unlock()
-			c.serveWaiters(keys)
+			c.s.serveWaiters(c.view, keys)
 		}
 	})
 }

@@ -71,18 +71,28 @@ func (s *Server) expire(sl *slot, now time.Time) {
 	if !s.activeExpire.Load() {
 		return
 	}
-	more := true
+	more, removed := true, int64(0)
 	for more && time.Since(now) < expireBudget {
 		sl.mu.Lock() // let go between rounds, so that nobody waits at the gate for long
 		sl.clock.start()
 		nowMs := sl.clock.unixMs()
 		if more = !s.pause.lasts(nowMs); more {
 			sl.view.Bind(0, nowMs, nil)
-			_, more = sl.view.ExpireCycle(expireSegments)
+			var n int64
+			n, more = sl.view.ExpireCycle(expireSegments)
+			removed += n
 		}
 		sl.mu.Unlock()
 	}
+	if s.blockedWhileThere.Load() > 0 && (removed > 0 || now.Sub(s.toldAt) >= tellEvery) {
+		s.toldAt = now
+		s.tellOfExpired(sl.view)
+	}
 }
+
+// tellEvery is how often those who want to hear that their key has vanished are looked after even if the cycle has removed
+// nothing: a reader may have come upon the expired key first.
+const tellEvery = time.Second
 
 func (s *Server) endPause(now time.Time) {
 	due := false

@@ -37,7 +37,9 @@ type Server struct {
 	clients registry
 	pause   pause
 	blocked atomic.Int64 // clients that wait in a blocking command
-	info    info.Registry
+	// blockedWhileThere counts those of them that wait only as long as their key is there.
+	blockedWhileThere atomic.Int64
+	info              info.Registry
 	counters
 	transport    *transport.Transport
 	tls          atomic.Pointer[tls.Config]
@@ -47,6 +49,7 @@ type Server struct {
 
 	// The periodic work's own memory.
 	staleChecked time.Time
+	toldAt       time.Time // of the latest tellOfExpired
 	lastUsed     int64     // store.UsedBytes at the latest beat
 	lastReleased int64     // transport.ReleasedBytes at the latest beat
 	dropped      int64     // bytes since returnedAt

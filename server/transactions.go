@@ -135,7 +135,7 @@ func (c *client) execExclusive(m *multiState) {
 		}
 	}
 	c.view.Unlock()
-	c.serveWaiters(keys)
+	c.s.serveWaiters(c.view, keys)
 }
 
 func (c *client) lockForExec(m *multiState) {

@@ -171,9 +171,11 @@ func TestGroupReadersHearOfTheEnd(t *testing.T) {
 func TestStreamExpiresUnderReaders(t *testing.T) {
 	s := startStreams(t)
 	s.c.do("XGROUP", "CREATE", "s", "g", "$", "MKSTREAM")
-	s.c.do("PEXPIRE", "s", "20")
 	c := s.wait("XREAD", "BLOCK", "0", "STREAMS", "s", "$")
-	eventually(t, "the stream has expired", func() bool { return s.c.do("EXISTS", "s") == ":0\r\n" })
+	member := s.wait("XREADGROUP", "GROUP", "g", "c", "BLOCK", "0", "STREAMS", "s", ">")
+	s.c.want(":1\r\n", "PEXPIRE", "s", "1")
+	member.wantReply("-NOGROUP No such key 's' or consumer group 'g' in XREADGROUP with GROUP option\r\n")
+	s.c.want(":0\r\n", "EXISTS", "s")
 	s.c.do("XADD", "s", "1-0", "f", "v")
 	c.wantReply(entryReply("s", "1-0", "f", "v"))
 }
