@@ -57,12 +57,17 @@ func (e Entry) packed() []byte { return e.text() }
 // collection returns the collection of an entry whose kind is one of those that have one.
 func (e Entry) collection() collection { return e.seg.objects.get(e.valueField()).coll }
 
+// outside returns the object of an entry's value, or nil.
+func (e Entry) outside() *object {
+	if !e.Exists() || e.flags()&valueOutside == 0 {
+		return nil
+	}
+	return e.seg.objects.get(e.valueField())
+}
+
 // disown takes a collection away from an entry that is about to be removed while another one has it, too.
 func (e Entry) disown(c collection) {
-	if c == nil || e.flags()&valueOutside == 0 {
-		return
-	}
-	if o := e.seg.objects.get(e.valueField()); o.coll == c {
+	if o := e.outside(); c != nil && o != nil && o.coll == c {
 		o.coll = nil
 	}
 }
@@ -82,12 +87,11 @@ func (v *View) edit(e Entry) []byte {
 
 // save gives a key the packed value that came from edit. e is the key's entry, which may be missing. The deadline stays.
 func (v *View) save(key []byte, e Entry, k kind, b []byte) {
-	if cap(b) > cap(v.scratch) && (!e.Exists() || e.flags()&valueOutside == 0) {
+	if cap(b) > cap(v.scratch) && e.outside() == nil {
 		v.scratch = b // it has grown
 	}
 	pos := v.position(key)
-	if e.Exists() && e.flags()&valueOutside != 0 && len(b) > inlineMax {
-		o := e.seg.objects.get(e.valueField())
+	if o := e.outside(); o != nil && o.coll == nil && len(b) > inlineMax {
 		v.touchWatched(pos, key)
 		v.store.objectBytes.Add(int64(cap(b) - cap(o.bytes)))
 		o.bytes = b

@@ -64,5 +64,6 @@
 // # To add
 //
 // A command on strings: a method on View in string.go, from LookupWrite, put and delete. A data type: kinds in entry.go, a
-// field in object for its Go value, a file of its own for the methods.
+// file of its own for the methods (hash.go is the shortest to learn from), a collection if it can be large
+// (collection.go), a case each in dump.go and restore.go.
 package store

@@ -244,8 +244,6 @@ func (v *View) saveMembers(key []byte, m *members) {
 	switch {
 	case m.len() == 0:
 		v.Remove(key)
-	case m.kind != kindSet && e.Exists() && e.kind() == kindSet:
-		v.put(v.position(key), key, value{kind: m.kind, bytes: m.packed}, deadlineOf(e))
 	case m.kind != kindSet:
 		v.save(key, e, m.kind, m.packed)
 	case e.Exists() && e.kind() == kindSet && e.collection() == set{m.dict}:
