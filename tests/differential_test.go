@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -471,12 +472,21 @@ func TestDifferentialPipelined(t *testing.T) {
 }
 
 // TestGrammarIsComplete: every command that the peer has on data is in the
-// grammar of some type.
+// grammar of some type, and every word in small letters is of some kind.
 func TestGrammarIsComplete(t *testing.T) {
 	used := map[string]bool{}
+	small := regexp.MustCompile(`[A-Za-z0-9_-]+`)
+	s := newCommandStream(rand.New(rand.NewPCG(1, 1)), nil, nil)
 	for _, line := range grammarOf("mixed") {
 		words := strings.Fields(line)
 		used[strings.ToLower(words[1])] = true
+		for _, word := range small.FindAllString(line, -1) {
+			_, made := s.made(word)
+			parameter := strings.Contains(word, "-")
+			if len(word) > 1 && !parameter && word != strings.ToUpper(word) && kinds[word] == nil && !made {
+				t.Errorf("%s: what is %q?", line, word)
+			}
+		}
 	}
 	c := startPeer(t).dial()
 	for _, category := range []string{"string", "list", "hash", "set", "sortedset", "stream", "bitmap", "hyperloglog", "geo", "keyspace"} {

@@ -187,7 +187,7 @@ func (s *commandStream) next() [][]string {
 			args = s.mutate(args)
 		}
 		if len(args) > 0 && !dependsOnTime(args) && !tooLarge(args) && !outOfScope(args) && !(s.queues && popsAtRandom(args)) {
-			return append(before(args), args)
+			return append(s.before(args), args)
 		}
 	}
 }

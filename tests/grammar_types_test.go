@@ -28,7 +28,8 @@ var typeGrammars = map[string][]string{
 3 LRANGE key index index
 2 LRANGE key 0 -1
 3 LINDEX key index
-4 LSET key index mem
+3 LSET key position mem
+2 LSET key index mem
 5 LINSERT key (BEFORE|AFTER) few mem
 4 LREM key index few
 3 LTRIM key index index
@@ -107,14 +108,16 @@ var typeGrammars = map[string][]string{
 2 CONFIG SET set-max-listpack-value length
 `),
 	"zset": grammarLines(`
-6 ZADD key {score mem}
-2 ZADD key {+ score mem}
-4 ZADD key {score few}
-4 ZADD key [NX|XX] [GT|LT] [CH] {score few}
-3 ZADD key [NX|XX|GT|LT] [INCR] score few
+6 ZADD key {level mem}
+2 ZADD key {score mem}
+3 ZADD key {+ level mem}
+4 ZADD key {level few}
+4 ZADD key [NX|XX] [GT|LT] [CH] {level few}
+3 ZADD key [NX|XX|GT|LT] [INCR] level few
 3 ZADD lexkey {0 mem}
 1 ZADD lexkey {+ 0 mem}
-3 ZINCRBY key score few
+2 ZINCRBY key score few
+2 ZINCRBY key level few
 4 ZREM key {mem}
 1 ZREM key {+ mem}
 1 ZCARD key
@@ -151,20 +154,20 @@ var typeGrammars = map[string][]string{
 2 ZRANDMEMBER key [count]
 2 ZRANDMEMBER key count WITHSCORES
 2 ZUNION 1 key [WITHSCORES]
-3 ZUNION 2 key key [WEIGHTS weight weight] [AGGREGATE SUM|AGGREGATE MIN|AGGREGATE MAX|AGGREGATE word] [WITHSCORES]
-3 ZINTER 2 key key [WEIGHTS weight weight] [AGGREGATE SUM|AGGREGATE MIN|AGGREGATE MAX] [WITHSCORES]
+3 ZUNION 2 key key [WEIGHTS factor factor] [AGGREGATE SUM|AGGREGATE MIN|AGGREGATE MAX|AGGREGATE word] [WITHSCORES]
+3 ZINTER 2 key key [WEIGHTS factor factor] [AGGREGATE SUM|AGGREGATE MIN|AGGREGATE MAX] [WITHSCORES]
 1 ZUNION small {key} [WEIGHTS weight] [WITHSCORES]
 1 ZINTER small {key} [WITHSCORES]
 2 ZDIFF 2 key key [WITHSCORES]
 1 ZDIFF 3 key key key [WITHSCORES]
 1 ZINTERCARD 1 key [LIMIT small]
 2 ZINTERCARD 2 key key [LIMIT small]
-3 ZUNIONSTORE key 2 key key [WEIGHTS weight weight] [AGGREGATE SUM|AGGREGATE MIN|AGGREGATE MAX]
-3 ZINTERSTORE key 2 key key [WEIGHTS weight weight] [AGGREGATE SUM|AGGREGATE MIN|AGGREGATE MAX]
-1 ZUNIONSTORE key 3 key key key [WEIGHTS weight weight weight]
-1 ZINTERSTORE key 3 key key key [WEIGHTS weight weight weight]
+3 ZUNIONSTORE key 2 key key [WEIGHTS factor factor] [AGGREGATE SUM|AGGREGATE MIN|AGGREGATE MAX]
+3 ZINTERSTORE key 2 key key [WEIGHTS factor factor] [AGGREGATE SUM|AGGREGATE MIN|AGGREGATE MAX]
+1 ZUNIONSTORE key 3 key key key [WEIGHTS factor factor factor]
+1 ZINTERSTORE key 3 key key key [WEIGHTS factor factor factor]
 2 ZDIFFSTORE key 2 key key
-1 ZUNIONSTORE key small {key} [WEIGHTS weight weight] [word]
+1 ZUNIONSTORE key small {key} [WEIGHTS factor factor] [word]
 2 ZSCAN key 0 COUNT 100000 [MATCH pattern]
 1 ZSCAN key cursor [COUNT small] [MATCH pattern]
 3 CONFIG SET zset-max-listpack-entries entries
@@ -172,48 +175,54 @@ var typeGrammars = map[string][]string{
 1 CONFIG SET zset-max-ziplist-entries entries
 `),
 	"stream": grammarLines(`
-12 XADD key newid {few val}
-3 XADD key newid {+ few val}
-3 XADD key newid f val
-3 XADD key [NOMKSTREAM] [MAXLEN small|MAXLEN = small|MINID id] newid f val
-3 XADD key MAXLEN ~ small [LIMIT small] newid f val
-1 XADD key [NOMKSTREAM] [MINID ~ id|MINID = id] [LIMIT small] newid f val
-2 XADD key id few val
-1 XADD key newid {val}
-2 XLEN key
-3 XRANGE key idmin idmin [COUNT small]
-1 XRANGE key - +
-3 XREVRANGE key idmin idmin [COUNT small]
-3 XREAD [COUNT small] STREAMS key id
-2 XREAD [COUNT small] [BLOCK block] STREAMS key key id (id|$)
-4 XDEL key {id}
-2 XTRIM key (MAXLEN|MINID|MAX) [=] small
-2 XTRIM key MINID [=] id
-2 XTRIM key MAXLEN ~ small [LIMIT small]
-1 XTRIM key MINID ~ id [LIMIT small]
-2 XSETID key id
-1 XSETID key id ENTRIESADDED index MAXDELETEDID id
-2 XINFO STREAM key
-2 XINFO STREAM key FULL [COUNT small]
-2 XINFO GROUPS key
-2 XINFO CONSUMERS key group
-8 XGROUP CREATE key group (id|0|$|0|$) [MKSTREAM] [ENTRIESREAD index]
-2 XGROUP SETID key group (id|0|$) [ENTRIESREAD index]
-1 XGROUP DESTROY key group
-3 XGROUP CREATECONSUMER key group consumer
-1 XGROUP DELCONSUMER key group consumer
-1 XGROUP word key group
-8 XREADGROUP GROUP group consumer [COUNT small] [NOACK] STREAMS key >
-2 XREADGROUP GROUP group consumer [COUNT small] STREAMS key id
-2 XREADGROUP GROUP group consumer [BLOCK block] STREAMS key key > >
-4 XACK key group {id}
-2 XPENDING key group
-3 XPENDING key group [IDLE idle] idmin idmin small [consumer]
-3 XCLAIM key group consumer idle {id} [JUSTID]
-2 XCLAIM key group consumer idle {id} [IDLE 100000|TIME atms] [RETRYCOUNT small] [FORCE] [JUSTID] [LASTID id]
-3 XAUTOCLAIM key group consumer idle idmin [COUNT small] [JUSTID]
+12 XADD skey newid {few val}
+3 XADD skey newid {+ few val}
+3 XADD skey newid f val
+3 XADD skey [NOMKSTREAM] [MAXLEN small|MAXLEN = small|MINID id] newid f val
+3 XADD skey MAXLEN ~ small [LIMIT small] newid f val
+1 XADD skey [NOMKSTREAM] [MINID ~ id|MINID = id] [LIMIT small] newid f val
+2 XADD skey id few val
+1 XADD skey newid {val}
+2 XLEN skey
+3 XRANGE skey idmin idmin [COUNT small]
+1 XRANGE skey - +
+3 XREVRANGE skey idmin idmin [COUNT small]
+3 XREAD [COUNT small] STREAMS skey id
+2 XREAD [COUNT small] [BLOCK block] STREAMS skey skey id (id|$)
+4 XDEL skey {id}
+2 XTRIM skey (MAXLEN|MINID|MAX) [=] small
+2 XTRIM skey MINID [=] id
+2 XTRIM skey MAXLEN ~ small [LIMIT small]
+1 XTRIM skey MINID ~ id [LIMIT small]
+1 XSETID skey id
+1 XSETID skey newid
+1 XSETID skey id ENTRIESADDED index MAXDELETEDID id
+2 XINFO STREAM skey
+2 XINFO STREAM skey FULL [COUNT small]
+2 XINFO GROUPS skey
+2 XINFO CONSUMERS skey group
+8 XGROUP CREATE skey group 0 MKSTREAM
+4 XGROUP CREATE skey group (id|0|$|0|$) [MKSTREAM] [ENTRIESREAD index]
+2 XGROUP SETID skey group (id|0|$) [ENTRIESREAD index]
+1 XGROUP DESTROY skey group
+3 XGROUP CREATECONSUMER skey group consumer
+1 XGROUP DELCONSUMER skey group consumer
+1 XGROUP word skey group
+8 XREADGROUP GROUP group consumer [COUNT small] [NOACK] STREAMS skey >
+2 XREADGROUP GROUP group consumer [COUNT small] STREAMS skey id
+2 XREADGROUP GROUP group consumer [BLOCK block] STREAMS skey skey > >
+4 XACK skey group {id}
+2 XPENDING skey group
+3 XPENDING skey group [IDLE idle] idmin idmin small [consumer]
+3 XCLAIM skey group consumer idle {id} [JUSTID]
+2 XCLAIM skey group consumer idle {id} [IDLE 100000|TIME atms] [RETRYCOUNT small] [FORCE] [JUSTID] [LASTID id]
+3 XAUTOCLAIM skey group consumer idle idmin [COUNT small] [JUSTID]
 3 CONFIG SET stream-node-max-entries entries
 2 CONFIG SET stream-node-max-bytes (0|10|100|1000|4096)
+1 DEL skey
+1 RENAME skey skey
+2 COPY skey skey [REPLACE]
+2 RESTORE skey 0 payload [REPLACE]
 `),
 	"bitmap": grammarLines(`
 4 SET key val
@@ -230,12 +239,14 @@ var typeGrammars = map[string][]string{
 3 BITOP (AND|OR|XOR) key {key}
 2 BITOP NOT key key
 1 BITOP (NOT|word) key {key}
-2 BITFIELD key {GET field fieldat}
-3 BITFIELD key {SET field fieldat int}
-3 BITFIELD key [OVERFLOW WRAP|OVERFLOW SAT|OVERFLOW FAIL|OVERFLOW word] {INCRBY field fieldat int}
-2 BITFIELD key OVERFLOW (WRAP|SAT|FAIL) INCRBY field fieldat int GET field fieldat SET field fieldat int
+2 BITFIELD key {GET width bitat}
+1 BITFIELD key {GET field fieldat}
+3 BITFIELD key {SET width bitat num}
+1 BITFIELD key {SET field fieldat int}
+3 BITFIELD key [OVERFLOW WRAP|OVERFLOW SAT|OVERFLOW FAIL|OVERFLOW word] {INCRBY width bitat num}
+2 BITFIELD key OVERFLOW (WRAP|SAT|FAIL) INCRBY width bitat int GET width bitat SET width bitat num
 1 BITFIELD key
-1 BITFIELD_RO key {GET field fieldat}
+1 BITFIELD_RO key {GET width bitat}
 1 BITFIELD_RO key SET field fieldat int
 2 GET key
 1 STRLEN key
@@ -270,20 +281,21 @@ var typeGrammars = map[string][]string{
 1 OBJECT ENCODING pfkey
 `),
 	"geo": grammarLines(`
-8 GEOADD geokey {lon lat few}
-3 GEOADD geokey [NX|XX] [CH] {lon lat few}
-1 GEOADD geokey {+ lon lat mem}
+8 GEOADD geokey {x y few}
+2 GEOADD geokey {lon lat few}
+3 GEOADD geokey [NX|XX] [CH] {x y few}
+1 GEOADD geokey {+ x y mem}
 3 GEOPOS geokey {few}
 3 GEOHASH geokey {few}
 4 GEODIST geokey few few [unit]
 4 GEOSEARCH geokey FROMMEMBER few BYRADIUS radius unit [ASC|DESC] [WITHCOORD] [WITHDIST] [WITHHASH]
-4 GEOSEARCH geokey FROMLONLAT lon lat BYRADIUS radius unit [ASC|DESC] [COUNT small] [WITHDIST]
-3 GEOSEARCH geokey FROMLONLAT lon lat BYBOX radius radius unit [ASC|DESC] [COUNT small ANY] [WITHDIST]
+4 GEOSEARCH geokey FROMLONLAT x y BYRADIUS near KM [ASC|DESC] [COUNT small] [WITHDIST]
+3 GEOSEARCH geokey FROMLONLAT x y BYBOX near near KM [ASC|DESC] [COUNT small ANY] [WITHDIST]
 2 GEOSEARCH geokey [FROMLONLAT lon lat] BYBOX radius radius unit [BYRADIUS radius unit] [word]
-3 GEOSEARCHSTORE geokey geokey FROMLONLAT lon lat BYRADIUS radius unit [ASC|DESC] [COUNT small]
+3 GEOSEARCHSTORE geokey geokey FROMLONLAT x y BYRADIUS near KM [ASC|DESC] [COUNT small]
 2 GEOSEARCHSTORE geokey geokey FROMMEMBER few BYBOX radius radius unit [STOREDIST]
-3 GEORADIUS geokey lon lat radius unit [WITHDIST] [WITHCOORD] [ASC|DESC] [COUNT small]
-2 GEORADIUS geokey lon lat radius unit (STORE|STOREDIST) geokey
+3 GEORADIUS geokey x y near KM [WITHDIST] [WITHCOORD] [ASC|DESC] [COUNT small]
+2 GEORADIUS geokey x y near KM (STORE|STOREDIST) geokey
 2 GEORADIUSBYMEMBER geokey few radius unit [WITHDIST] [WITHHASH] [ASC|DESC]
 1 GEORADIUSBYMEMBER geokey few radius unit [COUNT small] (STORE|STOREDIST) geokey
 1 GEORADIUS_RO geokey lon lat radius unit [WITHDIST] [ASC|DESC] [STORE geokey]
@@ -303,7 +315,7 @@ var typeGrammars = map[string][]string{
 2 RPUSH key {few}
 3 SADD key {num}
 1 SADD key {few}
-3 ZADD key {score num}
+3 ZADD key {level num}
 1 LTRIM key 0 5
 5 SET weightkey sortval
 3 HSET weighthash f sortval
@@ -341,7 +353,7 @@ var anyTypeGrammar = grammarLines(`
 1 LPUSH key few
 1 SADD key few
 1 HSET key few val
-1 ZADD key score few
+1 ZADD key level few
 1 XADD key newid f val
 2 DUMP key
 3 RESTORE key 0 payload [REPLACE]
@@ -389,24 +401,30 @@ func typeKinds() map[string][]string {
 		"uniq": numbered("u", 5000),
 		// What divides evenly into halves, so that sums do not depend on their order.
 		"score":  {"0", "1", "-1", "2", "3", "5", "10", "0.5", "-0.5", "2.25", "1e3", "100", "-100", "1e17", "inf", "-inf", "+inf", "-0", "nan", "abc", "", "0x10", " 1", "3.25", "17", "42", "4611686018427387904"},
+		"level":  {"0", "1", "-1", "2", "3", "5", "10", "0.5", "-0.5", "2.25", "1e3", "100", "-100", "1e17", "inf", "-inf", "17", "42"},
+		"factor": {"1", "2", "0", "-1", "0.5", "inf", "3", "10", "1", "nan"},
 		"weight": {"1", "2", "0", "-1", "0.5", "inf", "-inf", "nan", "abc", "3", "10"},
 		"smin":   {"-inf", "+inf", "inf", "0", "1", "(1", "5", "(5", "(0.5", "10", "100", "-1", "(-1", "(inf", "(-inf", "nan", "abc", "", "(", "(abc"},
 		"lex":    {"-", "+", "[a", "(a", "[e1", "(e1", "[e50", "(e99", "[", "(", "[1", "(5", "", "a", "[\xff", "[c"},
 		"lexkey": {"lex1", "lex2"},
 		"count":  {"1", "2", "-1", "-5", "10", "1000", "10000", "-100", "0", "abc", "9223372036854775807", "-9223372036854775808"},
 		// Which of two errors a time out of range is, differs from 7.0 to 7.2.
-		"timeout": {"0.001", "0.002", "-1", "abc", "", "nan"},
+		"timeout": {"0.001", "0.002", "0.001", "0.0005", "0.003", "-1", "abc", "", "nan"},
 		"block":   {"1", "2", "-1", "abc"},
 		"entries": {"0", "1", "2", "4", "8", "16", "32", "128", "512", "512", "-1", "abc"},
 		"length":  {"0", "1", "4", "64", "64", "65", "1000", "-1", "abc"},
 		// 0 and sizes below -5 are left to the types' own tests.
 		"listsize": {"-1", "-2", "-3", "-4", "-5", "1", "2", "4", "16", "128", "abc"},
-		"group":    {"g1", "g2", "g1", "g1", "nogroup", ""},
+		"skey":     {"s1", "s1", "s1", "s2", "s2", "s3", "a"},
+		"group":    {"g1", "g1", "g1", "g1", "g1", "g2", "g2", "nogroup", ""},
 		"consumer": {"c1", "c2", "c3"},
 		"idle":     {"0", "0", "0", "99999999999", "-1", "abc"},
 		"bit":      slices.Concat(numbered("", 40), []string{"100", "1000", "8191", "4294967295", "4294967296", "-1", "abc", "", "1.5"}),
 		"bits":     {"\xff\xff\xff", "\x00\x00\x01", "\x80", "\x00", strings.Repeat("\xff", 40), strings.Repeat("\x00", 40) + "\x01", "\x55\xaa"},
 		"bitindex": append([]string{"8", "9", "15", "-9", "63", "64", "65", "-64"}, generalKinds["index"]...),
+		"width":    {"u1", "u2", "u4", "u7", "u8", "u16", "u32", "u63", "i1", "i2", "i5", "i8", "i16", "i33", "i63", "i64"},
+		"bitat":    {"0", "1", "3", "7", "8", "15", "64", "100", "#0", "#1", "#2", "#5"},
+		"position": {"0", "1", "-1", "2", "-2"},
 		"field":    {"u1", "u2", "u4", "u7", "u8", "u16", "u32", "u63", "u64", "i1", "i2", "i5", "i8", "i16", "i33", "i63", "i64", "i65", "u0", "i0", "x8", "8", "", "u", "i-1"},
 		"fieldat":  {"0", "1", "3", "7", "8", "15", "64", "100", "#0", "#1", "#2", "#5", "#", "-1", "#-1", "abc", "", "4294967296", "9223372036854775807", "#9223372036854775807"},
 		// What is in these keys is never edited: Redis finds out that a sparse one is
@@ -417,6 +435,9 @@ func typeKinds() map[string][]string {
 		// Scores that are no places are as undefined as what is near the poles and the date
 		// line in Redis.
 		"geokey":     {"geo1", "geo2", "geo3"},
+		"x":          {"13.361389", "15.087269", "2.349014", "-122.4194", "0", "150", "-150", "45.5", "13.5", "-0.1", "100.25", "-70", "14"},
+		"y":          {"38.115556", "37.502669", "48.864716", "37.7749", "0", "60", "-60", "45.5", "-0.1", "12.75", "-30", "37.9", "37"},
+		"near":       {"1", "100", "200", "1000", "2000", "300.5"},
 		"lon":        {"13.361389", "15.087269", "2.349014", "-122.4194", "0", "150", "-150", "180.1", "-181", "45.5", "13.5", "-0.1", "abc", "nan", "100.25", "-70", "14"},
 		"lat":        {"38.115556", "37.502669", "48.864716", "37.7749", "0", "60", "-60", "85.06", "-86", "45.5", "-0.1", "abc", "12.75", "-30", "37.9", "37"},
 		"radius":     {"1", "100", "200", "1000", "1500", "0", "0.5", "-1", "abc", "500.5", "2000"},
@@ -470,7 +491,8 @@ func (s *commandStream) entryID(ms int, chosen string) string {
 
 // before returns what a command needs so that both servers agree on what
 // follows: in Redis 7.0 a consumer that gets nothing is not made, in 7.2 it is.
-func before(args []string) [][]string {
+// Most consumers find their group.
+func (s *commandStream) before(args []string) [][]string {
 	var keys []string
 	group := 2
 	switch commandName(args, 1) {
@@ -485,6 +507,9 @@ func before(args []string) [][]string {
 	}
 	var commands [][]string
 	for _, key := range keys {
+		if s.r.IntN(3) > 0 {
+			commands = append(commands, []string{"XGROUP", "CREATE", key, args[group], "0", "MKSTREAM"})
+		}
 		commands = append(commands, []string{"XGROUP", "CREATECONSUMER", key, args[group], args[group+1]})
 	}
 	return commands
@@ -540,7 +565,7 @@ func typeOutOfScope(args []string) bool {
 		return slices.Contains(args, "-9223372036854775808")
 	case "XADD":
 		return slices.Contains(args, "*")
-	case "XREAD": // the last entry, since 7.4
+	case "XREAD", "XREADGROUP": // the last entry, since 7.4
 		return slices.Contains(args, "+")
 	case "ZRANK", "ZREVRANK": // with WITHSCORE since 7.2
 		return len(args) > 3
