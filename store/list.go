@@ -190,15 +190,6 @@ func (v *View) listShrunk(key []byte, l *quicklist.List) {
 	v.put(v.position(key), key, value{kind: kindListPacked, bytes: v.scratch}, deadlineOf(v.Peek(key)))
 }
 
-// saveOrRemove is save, but for a list without elements.
-func (v *View) saveOrRemove(key []byte, e Entry, lp []byte) {
-	if listpack.Len(lp) == 0 {
-		v.Remove(key)
-		return
-	}
-	v.save(key, e, kindListPacked, lp)
-}
-
 // ListLen returns the number of elements of the list at a key, 0 if it is missing.
 func (v *View) ListLen(key []byte) (int64, error) {
 	e, err := v.readAs(key, typeList)
@@ -291,8 +282,13 @@ func (v *View) listPop(key []byte, e Entry, end End) []byte {
 	return elem
 }
 
-// listDrop removes count elements, at least one and at most all, from an end of the list of an entry.
+// listDrop removes count elements, at least one and at most all, from an end of the list of an entry. A list that loses all
+// goes as a whole, its memory in the background.
 func (v *View) listDrop(key []byte, e Entry, end End, count int) {
+	if count == e.listLen() {
+		v.Remove(key)
+		return
+	}
 	if l := e.quicklist(); l != nil {
 		l.Drop(end, count)
 		v.listShrunk(key, l)
@@ -303,7 +299,7 @@ func (v *View) listDrop(key []byte, e Entry, end End, count int) {
 	if end == Tail {
 		off = listpack.Seek(lp, -count)
 	}
-	v.saveOrRemove(key, e, listpack.Delete(lp, off, count))
+	v.save(key, e, kindListPacked, listpack.Delete(lp, off, count))
 }
 
 // ListPopSome removes up to count elements from an end of the list at a key; before that it calls fn with them, the one at
@@ -420,8 +416,12 @@ func (v *View) ListRemove(key []byte, count int64, elem []byte) (int64, error) {
 		skip = max(0, listpack.CountEqual(e.packed(), elem)-most)
 	}
 	lp, removed := listpack.DeleteEqual(v.edit(e), elem, skip, most)
-	if removed > 0 {
-		v.saveOrRemove(key, e, lp)
+	switch {
+	case removed == 0:
+	case listpack.First(lp) == listpack.None:
+		v.Remove(key)
+	default:
+		v.save(key, e, kindListPacked, lp)
 	}
 	return int64(removed), nil
 }
@@ -434,6 +434,10 @@ func (v *View) ListTrim(key []byte, start, end int64) error {
 	}
 	n := e.listLen()
 	first, count := clampRange(start, end, n)
+	if count == 0 {
+		v.Remove(key)
+		return nil
+	}
 	if l := e.quicklist(); l != nil {
 		l.Trim(first, count)
 		v.listShrunk(key, l)
@@ -448,7 +452,7 @@ func (v *View) ListTrim(key []byte, start, end int64) error {
 			lp = listpack.Delete(lp, listpack.First(lp), first)
 		}
 	}
-	v.saveOrRemove(key, e, lp) // watchers are marked though nothing may have changed, as in Redis
+	v.save(key, e, kindListPacked, lp) // watchers are marked though nothing may have changed, as in Redis
 	return nil
 }
 
