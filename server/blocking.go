@@ -35,6 +35,7 @@ type waiting struct {
 	timer  *time.Timer // nil: no timeout
 	silent bool        // CLIENT REPLY dropped the reply when the command came
 	idle   bool        // the latest run found nothing to do
+	ns     int64       // what the runs took
 }
 
 // block makes the client wait. A handler calls it last, under the locks of the keys; args are those of the command. Inside a
@@ -87,8 +88,9 @@ func (c *client) timeOut(st *waiting) {
 func (c *client) endWait(reply func(c *client)) {
 	st := c.waiting
 	c.stopWaiting()
-	c.buf = nil
+	c.buf, c.failed = nil, false
 	reply(c)
+	c.record(st.cmd, st.ns)
 	c.postReply(st)
 }
 

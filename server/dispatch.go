@@ -166,10 +166,20 @@ func (c *client) call(cmd *command, args [][]byte) {
 	began := clock.atNs
 	cmd.handle(c, args)
 	clock.advance()
-	if c.waiting != nil && c.waiting.idle {
-		return // it counts when it is served
+	ns := clock.atNs - began
+	if st := c.waiting; st != nil {
+		st.ns += ns
+		if st.idle {
+			return // it counts when the wait ends
+		}
+		ns = st.ns
 	}
-	c.slot.stats.commands[cmd.id].record(clock.atNs-began, c.failed, c.s.params.latencyTracking.Get())
+	c.record(cmd, ns)
+}
+
+// record counts a command that took ns nanoseconds and failed if c.failed says so.
+func (c *client) record(cmd *command, ns int64) {
+	c.slot.stats.commands[cmd.id].record(ns, c.failed, c.s.params.latencyTracking.Get())
 }
 
 // closeAfterReply ends the connection once the reply of this command is out.

@@ -145,6 +145,39 @@ func TestClientUnblock(t *testing.T) {
 	wantBlocked(w, 0)
 }
 
+// TestBlockedCommandsCountOnce: in the statistics a command that waited counts when its wait has ended, however it did.
+func TestBlockedCommandsCountOnce(t *testing.T) {
+	s := startServer(t)
+	w := s.dial()
+	wantCalls := func(calls, failed int) {
+		t.Helper()
+		stat, counted := infoField(w, "commandstats", "cmdstat_brpop")
+		if !counted && calls == 0 {
+			return
+		}
+		if !strings.HasPrefix(stat, fmt.Sprintf("calls=%d,", calls)) || !strings.HasSuffix(stat, fmt.Sprintf("failed_calls=%d", failed)) {
+			t.Errorf("BRPOP counts as %q, want %d calls, %d failed", stat, calls, failed)
+		}
+	}
+	c := s.blocked(w, "BRPOP", "l", "0")
+	wantCalls(0, 0)
+	w.do("RPUSH", "l", "a")
+	c.served(bulks("l", "a"))
+	wantCalls(1, 0)
+
+	c.want("*-1\r\n", "BRPOP", "l", "0.001")
+	wantCalls(2, 0)
+
+	id := strings.Trim(c.do("CLIENT", "ID"), ":\r\n")
+	for i, how := range []string{"TIMEOUT", "ERROR"} {
+		c.send(string(encode("BRPOP", "l", "0")))
+		wantBlocked(w, 1)
+		w.want(":1\r\n", "CLIENT", "UNBLOCK", id, how)
+		wantCalls(3+i, i)
+		c.reply()
+	}
+}
+
 // TestBlockingInMulti: in a transaction nobody waits, also for what another command of it takes away.
 func TestBlockingInMulti(t *testing.T) {
 	s := startServer(t)
