@@ -282,6 +282,18 @@ func (v *View) listPop(key []byte, e Entry, end End) []byte {
 	return elem
 }
 
+// doomedList returns a list, to be freed when the view unlocks, for the nodes of this number of elements that are to go.
+// Nodes of a few are better freed at once, for which it returns nil.
+func (v *View) doomedList(elements int) *quicklist.List {
+	const few = 10_000
+	if elements <= few {
+		return nil
+	}
+	l := v.newList()
+	v.doom(largeList{l})
+	return l
+}
+
 // listDrop removes count elements, at least one and at most all, from an end of the list of an entry. A list that loses all
 // goes as a whole, its memory in the background.
 func (v *View) listDrop(key []byte, e Entry, end End, count int) {
@@ -290,7 +302,7 @@ func (v *View) listDrop(key []byte, e Entry, end End, count int) {
 		return
 	}
 	if l := e.quicklist(); l != nil {
-		l.Drop(end, count)
+		l.Cut(end, count, v.doomedList(count))
 		v.listShrunk(key, l)
 		return
 	}
@@ -439,7 +451,7 @@ func (v *View) ListTrim(key []byte, start, end int64) error {
 		return nil
 	}
 	if l := e.quicklist(); l != nil {
-		l.Trim(first, count)
+		l.Trim(first, count, v.doomedList(n-count))
 		v.listShrunk(key, l)
 		return nil
 	}

@@ -443,3 +443,41 @@ func BenchmarkListRange100(b *testing.B) {
 		v.Unlock()
 	}
 }
+
+// TestLongListsAreCut: of what is cut off a long list nothing remains, and the rest is what it was.
+func TestLongListsAreCut(t *testing.T) {
+	m := newListModel(t, 0)
+	key := []byte("a")
+	push := func(n int) {
+		elems := make([][]byte, n)
+		for i := range elems {
+			elems[i] = fmt.Appendf(nil, "element:%d", i)
+		}
+		m.v.ListPush(key, Tail, elems, false)
+	}
+	settled := func(want int) {
+		t.Helper()
+		m.v.Unlock()
+		m.s.releasing.Wait()
+		m.v.Exclusive()
+		if n, _ := m.v.ListLen(key); n != int64(want) {
+			t.Fatalf("%d elements, want %d", n, want)
+		}
+		sane(t, m.s)
+	}
+	push(200_000)
+	m.v.ListTrim(key, 100_000, 100_004)
+	settled(5)
+	first, _, _ := m.v.ListIndex(key, 0)
+	m.expect("first element", string(first), "element:100000")
+	push(200_000)
+	m.v.ListPopSome(key, Tail, 199_999, func(e Elements) {
+		if n := len(m.collect(e)); n != 199_999 {
+			t.Errorf("popped %d", n)
+		}
+	})
+	settled(6)
+	push(200_000)
+	m.v.ListTrim(key, 1, 0)
+	settled(0)
+}

@@ -263,30 +263,40 @@ func (l *List) Nodes(fn func(plain bool, bytes []byte) bool) {
 }
 
 // Drop removes n elements, at most all, from an end.
-func (l *List) Drop(end End, n int) {
+func (l *List) Drop(end End, n int) { l.Cut(end, n, nil) }
+
+// Cut is Drop, but whole nodes go to another list, if there is one, which the caller releases when it suits: that takes much
+// longer than cutting them off.
+func (l *List) Cut(end End, n int, to *List) {
 	for n = min(n, l.count); n > 0; {
 		i := 0
 		if end == Tail {
 			i = l.used - 1
 		}
 		at := l.at(i)
-		if c := int(at.count); c <= n {
+		c := int(at.count)
+		switch {
+		case c > n:
+			before := at.size()
+			at.drop(end, n)
+			l.count -= n
+			l.packed -= before - at.size()
+			return
+		case to == nil:
 			l.removeNode(i)
-			n -= c
-			continue
+		default:
+			to.insertNode(to.used, *at)
+			l.account(at, -1)
+			l.closeGap(i, i+1)
 		}
-		before := at.size()
-		at.drop(end, n)
-		l.count -= n
-		l.packed -= before - at.size()
-		return
+		n -= c
 	}
 }
 
-// Trim removes all elements but n that begin with index from. Both must lie in the list.
-func (l *List) Trim(from, n int) {
-	l.Drop(Tail, l.count-from-n)
-	l.Drop(Head, from)
+// Trim cuts off all elements but n that begin with index from. Both must lie in the list. See Cut for to.
+func (l *List) Trim(from, n int, to *List) {
+	l.Cut(Tail, l.count-from-n, to)
+	l.Cut(Head, from, to)
 	if l.used > 0 {
 		l.settle(l.used - 1)
 		l.settle(0)

@@ -139,8 +139,16 @@ func (m *model) step(grow int) {
 		if r.IntN(10) == 0 {
 			from := r.IntN(min(n, 20))
 			keep := max(0, n-from-r.IntN(20))
-			m.l.Trim(from, keep)
+			var gone *List
+			if r.IntN(2) == 0 {
+				gone = New(m.l.pool, m.l.heap)
+			}
+			m.l.Trim(from, keep, gone)
 			m.want = m.want[from : from+keep]
+			if gone != nil {
+				sane(m.t, gone)
+				gone.Release()
+			}
 		}
 	case 11:
 		i := r.IntN(n)
