@@ -269,7 +269,7 @@ func (l *lane) exchange(typ, key string) *difference {
 		}
 		originals, copies := contentOf(typ, key), contentOf(typ, copied)
 		for i, args := range originals {
-			if want, got := unsigned(way.to.do(args...)), unsigned(way.to.do(copies[i]...)); !sameValue(args, parseReply(got), parseReply(want)) {
+			if want, got := unsigned(way.to.do(args...)), unsigned(way.to.do(copies[i]...)); !l.transaction.sameOne(args, parseReply(got), parseReply(want)) {
 				return &difference{args: append(args, "(restored, "+way.name+")"), ours: got, theirs: want}
 			}
 		}

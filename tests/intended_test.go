@@ -40,7 +40,7 @@ var intended = map[string]struct {
 	"XGROUP HELP":     {"help texts are our own", sameShape},
 	"XINFO HELP":      {"help texts are our own", sameShape},
 	"CONFIG GET":      {"the order of a hash table", samePairs},
-	"CONFIG SET":      {"sets have no listpacks in 7.0, and numbers that are too long have a message of their own", sameSetting},
+	"CONFIG SET":      {"sets have no listpacks in 7.0, numbers that are too long have a message of their own, and messages end at a zero byte", sameSetting},
 
 	"SMEMBERS": {"the order of a hash table", sameSet},
 	"SINTER":   {"the order of a hash table", sameSet},
@@ -72,6 +72,8 @@ var intended = map[string]struct {
 
 	"XREAD":      {"reworded in 7.2", bothBegin("ERR Unbalanced ")},
 	"XREADGROUP": {"reworded in 7.2", bothBegin("ERR Unbalanced ")},
+
+	"XSETID": {"one condition came with 7.2, and is looked at first", bothBegin("ERR The ID specified in XSETID is smaller than ")},
 
 	"XINFO STREAM": {"times, the numbers of a radix tree, what came with 7.2, and what was read, counted with more care since",
 		sameButFor("radix-tree-keys", "radix-tree-nodes", "seen-time", "active-time", "lag", "entries-read")},
@@ -154,7 +156,7 @@ func sameEncoding(_ []string, ours, theirs value) bool {
 }
 
 func sameSetting(args []string, ours, theirs value) bool {
-	return bothBegin("ERR CONFIG SET failed ")(args, ours, theirs) || len(args) > 2 && strings.HasPrefix(strings.ToLower(args[2]), "set-max-listpack-") && theirs.kind == '-'
+	return bothBegin("ERR CONFIG SET failed ")(args, ours, theirs) || bothBegin("ERR Unknown option ")(args, ours, theirs) || len(args) > 2 && strings.HasPrefix(strings.ToLower(args[2]), "set-max-listpack-") && theirs.kind == '-'
 }
 
 // argumentsFirst allows an error where the peer did not get as far as the arguments:
