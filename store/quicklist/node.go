@@ -5,18 +5,20 @@ import (
 	"kvserver/store/pages"
 )
 
-// A node is a listpack in a run of pages, or one long element on the Go heap.
+// A node is a listpack in a block, which is a run of pages or, while it is small, on the Go heap; or it is plain: one long
+// element on the Go heap.
 type node struct {
-	block    []byte    // the run, or the element
-	run      pages.Run // 0: plain
-	from, to uint32    // where the listpack lies in the block
+	block    []byte
+	run      pages.Run // 0: on the Go heap
+	from, to uint32    // where the listpack lies in the block; 0 if the block is the element
 	count    uint32    // elements
 }
 
 const (
 	// packedMax is the length of the longest element that lies in a listpack, in bytes.
 	packedMax = 1024
-	// blockMax is the size of the largest node, in bytes.
+	// blockMin and blockMax are the sizes of the smallest and the largest block, in bytes; others are twice one another.
+	blockMin = 512
 	blockMax = 2 * pages.Size
 	// emptyBytes is the size of a listpack without elements.
 	emptyBytes = 7
@@ -32,10 +34,18 @@ func plainNode(elem []byte) node {
 	return node{block: append([]byte(nil), elem...), count: 1}
 }
 
-// newNode makes a node of as many pages as a listpack of size bytes needs, with an empty one that is to grow at an end.
-func newNode(pool *pages.Pool, size int, end End) node {
+// newNode makes a node with room for a listpack of size bytes, with an empty one that is to grow at an end. A small one
+// takes less than a page if that will do.
+func newNode(pool *pages.Pool, size int, end End, small bool) node {
+	blockSize := pages.Size
+	if small {
+		blockSize = blockMin
+	}
+	for blockSize < size {
+		blockSize *= 2
+	}
 	var n node
-	n.block, n.run = pool.Alloc((size + pages.Size - 1) / pages.Size)
+	n.block, n.run = newBlock(pool, blockSize)
 	if end == Head {
 		n.from = uint32(len(n.block)) - emptyBytes
 	}
@@ -43,9 +53,16 @@ func newNode(pool *pages.Pool, size int, end End) node {
 	return n
 }
 
+func newBlock(pool *pages.Pool, size int) ([]byte, pages.Run) {
+	if size < pages.Size {
+		return make([]byte, size), 0
+	}
+	return pool.Alloc(size / pages.Size)
+}
+
 var empty = listpack.New()
 
-func (n *node) plain() bool { return n.run == 0 }
+func (n *node) plain() bool { return n.to == 0 }
 
 // size returns the size of the listpack.
 func (n *node) size() int { return int(n.to - n.from) }
@@ -59,10 +76,18 @@ func (n *node) packedBytes() int {
 }
 
 func (n *node) pages() int {
-	if n.plain() {
+	if n.run == 0 {
 		return 0
 	}
 	return len(n.block) / pages.Size
+}
+
+// heapBytes returns the bytes that the node takes on the Go heap.
+func (n *node) heapBytes() int64 {
+	if n.run != 0 {
+		return 0
+	}
+	return int64(cap(n.block))
 }
 
 // listpack returns the listpack, which may grow to the end of the block.
@@ -138,7 +163,10 @@ func (n *node) makeRoom(pool *pages.Pool, end End, need int) bool {
 	}
 	size := len(n.block)
 	if free := own + other; free < max(need, size/roomShare) {
-		if size = blockMax; len(n.block) == size || n.size()+need > size {
+		for size = min(2*size, blockMax); size < n.size()+need && size < blockMax; {
+			size *= 2
+		}
+		if size == len(n.block) || size < n.size()+need {
 			return false
 		}
 	}
@@ -159,8 +187,8 @@ func (n *node) move(pool *pages.Pool, size, from int) {
 		copy(n.block[from:], lp)
 		return
 	}
-	old := n.run
-	n.block, n.run = pool.Alloc(size / pages.Size)
+	old := *n
+	n.block, n.run = newBlock(pool, size)
 	copy(n.block[from:], lp)
-	pool.Free(old)
+	old.free(pool)
 }

@@ -4,6 +4,8 @@
 //	node        │  free  │listpack: header, element, …, element, end│  free  │      1 or 2 pages of store/pages
 //	            0        from                                       to
 //
+// The first two nodes begin with 512 bytes on the Go heap, so that short lists do not take pages for a few elements.
+//
 // The listpack of a node, in Redis's format, has free bytes at both ends and grows into either: a push moves nothing but
 // the six bytes of the header, at the head of the list as at its tail, and a pop moves a boundary. When one end has no room
 // the listpack is moved so that most of the free bytes lie there, or goes from one page to two, or is left as it is, full,
@@ -43,7 +45,7 @@ type List struct {
 	count   int   // elements
 	packed  int   // bytes of all elements as listpacks keep them
 	pages   int   // of all nodes
-	outside int64 // bytes of plain nodes, on the Go heap
+	outside int64 // bytes of nodes on the Go heap
 }
 
 // New makes an empty list whose nodes come from the pool. What it takes on the Go heap, in bytes, is added to heap.
@@ -85,7 +87,7 @@ func (l *List) Clone() *List {
 			c.insertNode(i, plainNode(n.block))
 			continue
 		}
-		copied := newNode(l.pool, n.size(), Tail)
+		copied := newNode(l.pool, n.size(), Tail, n.run == 0)
 		copied.fill(n.listpack())
 		c.insertNode(i, copied)
 	}
@@ -157,8 +159,11 @@ func (l *List) account(n *node, sign int) {
 	l.count += sign * int(n.count)
 	l.packed += sign * n.packedBytes()
 	l.pages += sign * n.pages()
-	if n.plain() {
-		bytes := int64(sign * cap(n.block))
+	l.addHeap(int64(sign) * n.heapBytes())
+}
+
+func (l *List) addHeap(bytes int64) {
+	if bytes != 0 {
 		l.outside += bytes
 		l.heap.Add(bytes)
 	}
@@ -200,7 +205,7 @@ func (l *List) Push(end End, elem []byte) {
 			return
 		}
 	}
-	l.insertNode(i, newNode(l.pool, emptyBytes+listpack.Size(elem), end))
+	l.insertNode(i, newNode(l.pool, emptyBytes+listpack.Size(elem), end, l.short()))
 	l.extend(i, end, elem)
 }
 
@@ -224,11 +229,15 @@ func (l *List) extend(i int, end End, elem []byte) bool {
 	return true
 }
 
+// short reports whether a new node had better be small, since it may be a third of the list.
+func (l *List) short() bool { return l.used <= 1 }
+
 // makeRoom is node.makeRoom.
 func (l *List) makeRoom(n *node, end End, need int) bool {
-	before := n.pages()
+	before := *n
 	ok := n.makeRoom(l.pool, end, need)
-	l.pages += n.pages() - before
+	l.pages += n.pages() - before.pages()
+	l.addHeap(n.heapBytes() - before.heapBytes())
 	return ok
 }
 
@@ -355,7 +364,7 @@ func (l *List) insertBetween(i int, elem []byte) {
 	if l.extend(i-1, Tail, elem) || l.extend(i, Head, elem) {
 		return
 	}
-	l.insertNode(i, newNode(l.pool, emptyBytes+listpack.Size(elem), Tail))
+	l.insertNode(i, newNode(l.pool, emptyBytes+listpack.Size(elem), Tail, l.short()))
 	l.extend(i, Tail, elem)
 }
 
@@ -369,7 +378,7 @@ func (l *List) split(i, rest int) int {
 	lp := n.listpack()
 	off := listpack.Seek(lp, rest)
 	moved := int(n.count) - rest
-	right := newNode(l.pool, emptyBytes+len(lp)-1-off, Tail)
+	right := newNode(l.pool, emptyBytes+len(lp)-1-off, Tail, l.short())
 	front, back := listpack.Split(lp, off, moved, right.block[:0])
 	right.to, right.count = uint32(len(back)), uint32(moved)
 	n.to, n.count = n.from+uint32(len(front)), uint32(rest)
@@ -504,6 +513,7 @@ func (l *List) join(left, right *node) bool {
 	left.fit(listpack.Join(left.listpack(), right.listpack()))
 	left.count += right.count
 	l.pages -= right.pages()
+	l.addHeap(-right.heapBytes())
 	return true
 }
 

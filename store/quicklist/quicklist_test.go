@@ -31,7 +31,8 @@ func sane(t *testing.T, l *List) {
 			}
 			continue
 		}
-		if len(n.block) != pages.Size && len(n.block) != blockMax || n.from > n.to || int(n.to) > len(n.block) {
+		if size := len(n.block); size&(size-1) != 0 || size < blockMin || size > blockMax || (n.run == 0) != (size < pages.Size) ||
+			n.from > n.to || int(n.to) > size {
 			t.Fatalf("node %d: listpack [%d, %d) in %d bytes", i, n.from, n.to, len(n.block))
 		}
 		if err := listpack.Validate(n.listpack()); err != nil || listpack.Len(n.listpack()) != int(n.count) {
@@ -292,6 +293,23 @@ func TestQueue(t *testing.T) {
 		sane(t, l)
 		l.Release()
 		pool.Close()
+	}
+}
+
+// TestShort: a list that is not long does not take much more than its elements.
+func TestShort(t *testing.T) {
+	pool := pages.New()
+	defer pool.Close()
+	for _, end := range []End{Head, Tail} {
+		l := New(pool, new(atomic.Int64))
+		for i := range 2000 {
+			l.Push(end, fmt.Appendf(nil, "elem%06d", i))
+			sane(t, l)
+			if most := int64(2*l.PackedBytes() + 2*blockMin); l.Footprint() > most {
+				t.Fatalf("%d bytes of elements take %d", l.PackedBytes(), l.Footprint())
+			}
+		}
+		l.Release()
 	}
 }
 
