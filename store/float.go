@@ -130,7 +130,7 @@ func ParseDouble(s []byte) (f float64, ok bool) {
 		return 0, false
 	}
 	hex := len(body) > 1 && body[0] == '0' && body[1]|0x20 == 'x'
-	if hex && strings.IndexAny(body, "pP") < 0 {
+	if hex && !strings.ContainsAny(body, "pP") {
 		text += "p0"
 	}
 	f, err := strconv.ParseFloat(text, 64)
