@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -35,6 +36,10 @@ func (c *client) dispatch(args [][]byte) bool {
 	}
 	if c.multi != nil && cmd.flags&noMulti != 0 {
 		c.reject(cmd, "ERR Command not allowed inside a transaction")
+		return true
+	}
+	if cmd.flags&(subscribes|whileSubscribed) == 0 && c.inSubscribeMode() {
+		c.reject(cmd, fmt.Sprintf(errSubscribeMode, cmd.fullName))
 		return true
 	}
 	if c.s.pause.holds(c, cmd) {
@@ -129,13 +134,13 @@ func (c *client) bindView() {
 	c.view.KeepExpired(c.s.pause.lasts(nowMs))
 }
 
-// runExclusive runs a command with the gate closed, and serves those who wait for what it wrote. The slot is let go in
-// between and its scratch memory with it.
+// runExclusive runs a command with the gate closed, and serves those who wait for what it wrote, which is nothing if it
+// waits itself. The slot is let go in between and its scratch memory with it.
 func (c *client) runExclusive(cmd *command, args [][]byte) {
 	args = slices.Clone(args)
 	c.withGate(func() {
 		c.call(cmd, args)
-		if cmd.flags&write != 0 && c.s.store.Waiting() {
+		if cmd.flags&write != 0 && c.waiting == nil && c.s.store.Waiting() {
 			keys := c.awaitedKeys(cmd, args)
 			c.view.Unlock()
 			c.s.serveWaiters(c.view, keys)

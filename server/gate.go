@@ -89,14 +89,14 @@ type gate struct {
 	slots []*slot
 }
 
-// exclusive runs fn while no slot runs anything. own is the caller's slot, whose mutex the caller holds, or nil;
-// it is held again on return, also when fn panics. It is released in between, so the caller must not rely on
-// what it read from shared state before.
+// exclusive runs fn while no slot runs anything. own is the caller's slot, whose mutex the caller holds, or nil. The mutex is
+// released until the gate is closed, so the caller must not rely on what it read from shared state before; from then on
+// the caller holds it, also when fn panics: what fn leaves half-done of the caller's session, such as a wait that began
+// while replies are still in its buffer, nobody else gets to see.
 func (g *gate) exclusive(own *slot, fn func()) {
 	if own != nil {
 		own.countAccesses()
 		own.mu.Unlock()
-		defer own.mu.Lock()
 	}
 	g.turn.Lock()
 	defer g.turn.Unlock()
@@ -105,7 +105,9 @@ func (g *gate) exclusive(own *slot, fn func()) {
 	}
 	defer func() {
 		for _, sl := range g.slots {
-			sl.mu.Unlock()
+			if sl != own {
+				sl.mu.Unlock()
+			}
 		}
 	}()
 	fn()
