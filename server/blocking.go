@@ -53,7 +53,7 @@ func (c *client) block(args [][]byte, w wait) {
 		w.args = args
 	}
 	w.args, w.keys = cloneAll(w.args), cloneAll(w.keys)
-	st := &waiting{wait: w, cmd: c.cmd, silent: c.replyOff || c.skipThis, idle: true}
+	st := &waiting{wait: w, cmd: c.cmd, silent: c.silent(), idle: true}
 	st.waiter.Owner = c
 	c.view.Wait(&st.waiter, w.keys)
 	c.waiting, c.verdict = st, transport.Park

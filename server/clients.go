@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -148,19 +149,25 @@ func clientUnpause(c *client, _ [][]byte) {
 	c.ok()
 }
 
-// clientTypes are the words for kinds of clients. All sessions are of the first kind as yet.
-var clientTypes = []string{"normal", "master", "slave", "replica", "pubsub"}
+// clientTypes are the words for kinds of clients. No session is of those in between as yet.
+var clientTypes = []string{typeNormal, "master", "slave", "replica", typePubsub}
+
+const (
+	typeNormal = "normal"
+	typePubsub = "pubsub"
+)
 
 func validClientType(word []byte) bool {
-	for _, t := range clientTypes {
-		if strings.EqualFold(string(word), t) {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(clientTypes, strings.ToLower(string(word)))
 }
 
-func isNormalType(word []byte) bool { return strings.EqualFold(string(word), clientTypes[0]) }
+// isOfType tells whether c is of the kind that a valid word names.
+func (c *client) isOfType(word string) bool {
+	if c.subscribed() {
+		return strings.EqualFold(word, typePubsub)
+	}
+	return strings.EqualFold(word, typeNormal)
+}
 
 func unknownClientType(word []byte) string {
 	return fmt.Sprintf("ERR Unknown client type '%s'", clip(word, 128))
@@ -171,15 +178,15 @@ type clientFilter struct {
 	id          int64
 	addr, laddr string
 	user        string
-	nobody      bool // of a type that no session has
+	kind        string // as in clientTypes
 	minAgeSec   int64
 	skip        *client
 }
 
 func (f *clientFilter) selects(c *client, now time.Time) bool {
 	switch {
-	case f.nobody,
-		c == f.skip,
+	case c == f.skip,
+		f.kind != "" && !c.isOfType(f.kind),
 		f.id != 0 && c.id != f.id,
 		f.addr != "" && c.conn.RemoteAddr() != f.addr,
 		f.laddr != "" && c.conn.LocalAddr() != f.laddr,
@@ -236,7 +243,7 @@ func (c *client) killOption(f *clientFilter, name, value []byte) (failure string
 		if !validClientType(value) {
 			return unknownClientType(value)
 		}
-		f.nobody = !isNormalType(value)
+		f.kind = string(value)
 	case "addr":
 		f.addr = string(value)
 	case "laddr":
@@ -283,6 +290,7 @@ func (c *client) killSelected(f *clientFilter) (killed int64) {
 // has sent already. The caller holds the gate.
 func (c *client) kill() {
 	c.closed = true
+	c.leaveChannels()
 	c.s.clients.remove(c)
 	c.conn.Close(false)
 }
@@ -301,9 +309,7 @@ func clientList(c *client, args [][]byte) {
 			c.fail(unknownClientType(args[3]))
 			return
 		}
-		if isNormalType(args[3]) {
-			list = c.s.clients.all()
-		}
+		list = slices.DeleteFunc(c.s.clients.all(), func(other *client) bool { return !other.isOfType(string(args[3])) })
 	case len(args) > 3 && bytes.EqualFold(args[2], []byte("ID")):
 		for _, arg := range args[3:] {
 			id, ok := parseInt(arg)
@@ -330,9 +336,10 @@ func clientList(c *client, args [][]byte) {
 func (c *client) ageSec(now time.Time) int64 { return int64(now.Sub(c.created) / time.Second) }
 
 // describe is the short form for log lines.
-func (c *client) describe() string {
-	return fmt.Sprintf("id=%d addr=%s name=%s", c.id, c.conn.RemoteAddr(), c.name)
-}
+func (c *client) describe() string { return c.identify() + " name=" + c.name }
+
+// identify is what never changes of c, so that anybody may ask.
+func (c *client) identify() string { return fmt.Sprintf("id=%d addr=%s", c.id, c.conn.RemoteAddr()) }
 
 // appendLine appends the line of CLIENT LIST about c, as asker sees it, whose command args are. Fields that
 // stand for something this server does not have are 0.
@@ -361,7 +368,9 @@ func (c *client) appendLine(dst []byte, asker *client, args [][]byte) []byte {
 	number(" idle=", idleSec)
 	text(" flags=", c.flagLetters())
 	number(" db=", int64(c.db))
-	text("", " sub=0 psub=0 ssub=0")
+	number(" sub=", int64(c.sub.count(plainChannel)))
+	number(" psub=", int64(c.sub.count(channelPattern)))
+	number(" ssub=", int64(c.sub.count(shardChannel)))
 	number(" multi=", queued)
 	number(" qbuf=", c.inputBytes())
 	text("", " qbuf-free=0")
@@ -389,6 +398,7 @@ func (c *client) flagLetters() string {
 		letter byte
 		on     bool
 	}{
+		{'P', c.subscribed()},
 		{'b', c.waiting != nil || c.s.pause.waits(c)},
 		{'x', c.multi != nil || c.inExec},
 		{'d', c.watcher.Marked()},
@@ -435,7 +445,7 @@ func (c *client) memoryBytes() int64 {
 	if c.multi != nil {
 		n += int64(c.multi.heldBytes)
 	}
-	return n
+	return n + c.sub.heldBytes()
 }
 
 func clientHelp(c *client, _ [][]byte) {

@@ -23,7 +23,7 @@ const (
 	asking
 	fast
 	noAuth
-	mayReplicate
+	mayReplicate // not shown: it is no write, but what it does reaches replicas
 	sentinelOnly
 	noAsyncLoading
 	noMulti
@@ -34,6 +34,8 @@ const (
 	exclusive       // runs with the gate closed
 	walksKeyspace   // locks one shard after the other itself; inside EXEC, which holds locks already, it needs the gate
 	notQueued       // runs at once inside MULTI
+	subscribes      // subscribes or unsubscribes; inside EXEC it needs the gate, so that no message comes into the reply
+	whileSubscribed // allowed in subscribe mode
 	locksForWriting // not a write, but needs its keys locked as if it were
 	catKeyspace
 	catDangerous
@@ -59,7 +61,7 @@ var flagNames = []struct {
 	{write, "write"}, {readonly, "readonly"}, {denyoom, "denyoom"}, {admin, "admin"}, {pubsub, "pubsub"},
 	{noscript, "noscript"}, {blocking, "blocking"}, {loading, "loading"}, {stale, "stale"},
 	{skipMonitor, "skip_monitor"}, {skipSlowlog, "skip_slowlog"}, {asking, "asking"}, {fast, "fast"},
-	{noAuth, "no_auth"}, {mayReplicate, "may_replicate"}, {noAsyncLoading, "no_async_loading"},
+	{noAuth, "no_auth"}, {noAsyncLoading, "no_async_loading"},
 	{noMulti, "no_multi"}, {movableKeys, "movablekeys"}, {allowBusy, "allow_busy"},
 }
 
@@ -137,7 +139,7 @@ func (t *table) add(r row, parent *command, g group) *command {
 	}
 	cmd := &command{row: r, fullName: r.name, group: g.name, id: len(t.all), parent: parent}
 	t.all = append(t.all, cmd)
-	cmd.oneKey = len(r.keys) == 1 && r.keys[0].ranged() && r.keys[0].first == 1 && r.keys[0].last == 1
+	cmd.oneKey = len(r.keys) == 1 && r.keys[0].ranged() && r.keys[0].first == 1 && r.keys[0].last == 1 && r.keys[0].flags&kNotKey == 0
 	for i := range r.keys {
 		if !r.keys[i].ranged() {
 			cmd.flags |= movableKeys

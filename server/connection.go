@@ -12,20 +12,29 @@ var connectionRows = []row{
 	{"client", -2, 0, nil, "2.4.0", "A container for client connection commands.", nil},
 	{"echo", 2, fast | loading | stale, nil, "1.0.0", "Returns the given string.", echo},
 	{"hello", -1, noscript | loading | stale | fast | noAuth | allowBusy, nil, "6.0.0", "Handshakes with the Redis server.", hello},
-	{"ping", -1, fast, nil, "1.0.0", "Returns the server's liveliness response.", ping},
-	{"quit", -1, noscript | loading | stale | fast | noAuth | allowBusy | notQueued, nil, "1.0.0", "Closes the connection.", quit},
-	{"reset", 1, noscript | loading | stale | fast | noAuth | allowBusy | notQueued, nil, "6.2.0", "Resets the connection.", reset},
+	{"ping", -1, fast | whileSubscribed, nil, "1.0.0", "Returns the server's liveliness response.", ping},
+	{"quit", -1, noscript | loading | stale | fast | noAuth | allowBusy | notQueued | whileSubscribed, nil, "1.0.0", "Closes the connection.", quit},
+	{"reset", 1, noscript | loading | stale | fast | noAuth | allowBusy | notQueued | whileSubscribed, nil, "6.2.0", "Resets the connection.", reset},
 	{"select", 2, loading | stale | fast, nil, "1.0.0", "Changes the selected database.", selectDB},
 }
 
+// ping answers in subscribe mode like a message, which is what clients read there.
 func ping(c *client, args [][]byte) {
-	switch len(args) {
-	case 1:
-		c.simple("PONG")
-	case 2:
+	switch {
+	case len(args) > 2:
+		c.fail(arityError(c.cmd))
+	case c.inSubscribeMode():
+		c.array(2)
+		c.bulkString("pong")
+		if len(args) == 2 {
+			c.bulk(args[1])
+		} else {
+			c.bulk(nil)
+		}
+	case len(args) == 2:
 		c.bulk(args[1])
 	default:
-		c.fail(arityError(c.cmd))
+		c.simple("PONG")
 	}
 }
 
@@ -36,10 +45,13 @@ func quit(c *client, _ [][]byte) {
 	c.closeAfterReply()
 }
 
-// reset takes the connection back to how it began, MULTI, name, database and authentication included.
+// reset takes the connection back to how it began, MULTI, subscriptions, name, database and authentication included.
 func reset(c *client, _ [][]byte) {
 	c.discardMulti()
-	c.name, c.db, c.resp3 = "", 0, false
+	c.leaveChannels()
+	c.claimMessages()
+	c.speak(false)
+	c.name, c.db = "", 0
 	c.noTouch, c.noEvict, c.replyOff, c.skipNext = false, false, false, false
 	c.authed = !c.s.passwordSet()
 	c.user = defaultUser
@@ -143,7 +155,7 @@ func hello(c *client, args [][]byte) {
 		c.name = string(name)
 	}
 	if proto != 0 {
-		c.resp3 = proto == 3
+		c.speak(proto == 3)
 	}
 	c.helloReply()
 }

@@ -26,6 +26,7 @@ const (
 	errNoAuth        = "NOAUTH Authentication required."
 	errWrongPass     = "WRONGPASS invalid username-password pair or user is disabled."
 	errExecAbort     = "EXECABORT Transaction discarded because of previous errors."
+	errSubscribeMode = "ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"
 	errMaxClients    = "ERR max number of clients reached"
 	errInternal      = "ERR internal error: this command failed and was logged; the connection is closed"
 )

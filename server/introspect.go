@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"kvserver/glob"
@@ -198,7 +199,7 @@ func (c *client) keysOf(args [][]byte) *command {
 	switch {
 	case !known:
 		c.fail("ERR Invalid command specified")
-	case len(cmd.keys) == 0:
+	case !slices.ContainsFunc(cmd.keys, func(spec keySpec) bool { return spec.flags&kNotKey == 0 }):
 		c.fail("ERR The command has no key arguments")
 	case !cmd.arityOK(len(args)):
 		c.fail("ERR Invalid number of arguments specified for command")

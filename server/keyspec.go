@@ -17,7 +17,7 @@ const (
 	kUpdate
 	kInsert
 	kDelete
-	kNotKey
+	kNotKey // it finds channels, which cluster clients route like keys
 	kIncomplete
 	kVariable
 )
@@ -164,7 +164,9 @@ func (cmd *command) legacyKeys() (first, last, step int) {
 // appendKeys appends the keys among args to keys.
 func (cmd *command) appendKeys(keys, args [][]byte) [][]byte {
 	for i := range cmd.keys {
-		keys = cmd.keys[i].appendKeys(keys, args)
+		if cmd.keys[i].flags&kNotKey == 0 {
+			keys = cmd.keys[i].appendKeys(keys, args)
+		}
 	}
 	return keys
 }

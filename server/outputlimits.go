@@ -17,8 +17,13 @@ type outputLimit struct {
 	softSeconds          int64
 }
 
-// Classes of clients in client-output-buffer-limit. Only ordinary clients exist yet; the others are kept as
-// given, so that a configuration written for later versions is not lost.
+// outputLimits are those of the classes of clients that there are.
+type outputLimits struct {
+	normal, pubsub outputLimit
+}
+
+// Classes of clients in client-output-buffer-limit. There are no replicas yet; their limits are kept as given, so that a
+// configuration written for later versions is not lost.
 var outputClasses = []string{"normal", "slave", "pubsub"}
 
 const defaultOutputLimits = "normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60"
@@ -72,40 +77,48 @@ func (s *Server) applyOutputLimits() error {
 	if err != nil {
 		return err
 	}
-	normal := limits["normal"]
-	for _, bytes := range []*int64{&normal.hardBytes, &normal.softBytes} {
+	class := &outputLimits{limits["normal"], limits["pubsub"]}
+	for _, bytes := range []*int64{
+		&class.normal.hardBytes, &class.normal.softBytes, &class.pubsub.hardBytes, &class.pubsub.softBytes,
+	} {
 		if *bytes != 0 {
 			*bytes = max(*bytes, outputBytesMin)
 		}
 	}
-	s.params.normalOutput.Store(&normal)
+	s.params.outputLimits.Store(class)
 	return nil
+}
+
+// outputLimit is the one for the class of c.
+func (c *client) outputLimit() *outputLimit {
+	limits := c.s.params.outputLimits.Load()
+	if c.subscribed() {
+		return &limits.pubsub
+	}
+	return &limits.normal
 }
 
 // limitOutput makes the writer stop at the hard limit, so that it also bounds a reply while it is made: an MGET or an
 // EXEC may be beyond it by gigabytes. What runs goes on without a reply.
 func (c *client) limitOutput() {
 	c.over, c.bytesMax = false, 0
-	if hard := c.s.params.normalOutput.Load().hardBytes; hard > 0 {
+	if hard := c.outputLimit().hardBytes; hard > 0 {
 		c.bytesMax = int(max(hard-int64(c.conn.OutputBytes()), 1))
 	}
 }
 
 // overHardLimit tells whether the replies waiting for c, with those of the batch just run, are beyond the limit.
 func (c *client) overHardLimit() bool {
-	hard := c.s.params.normalOutput.Load().hardBytes
+	hard := c.outputLimit().hardBytes
 	return c.over || hard > 0 && int64(len(c.buf)+c.conn.OutputBytes()) > hard
 }
 
 // closeSlow closes clients whose waiting replies stayed above the soft limit for too long. It runs under the
 // gate.
 func (s *Server) closeSlow(now time.Time) {
-	limit := s.params.normalOutput.Load()
-	if limit.softBytes == 0 {
-		return
-	}
 	for _, c := range s.clients.all() {
-		if int64(c.conn.OutputBytes()) <= limit.softBytes {
+		limit := c.outputLimit()
+		if limit.softBytes == 0 || int64(c.conn.OutputBytes()) <= limit.softBytes {
 			c.slowSince = time.Time{}
 			continue
 		}
@@ -118,9 +131,19 @@ func (s *Server) closeSlow(now time.Time) {
 	}
 }
 
-// cutOff closes a client that does not take its replies.
+// softLimited tells whether a client there may be that closeSlow has to look for.
+func (s *Server) softLimited() bool {
+	limits := s.params.outputLimits.Load()
+	if limits.normal.softBytes != 0 {
+		return true
+	}
+	_, subscribers := s.channels.counts()
+	return limits.pubsub.softBytes != 0 && subscribers > 0
+}
+
+// cutOff closes a client that does not take its replies. Anybody may call it.
 func (s *Server) cutOff(c *client) {
-	s.log.Warn("closing client for overcoming of output buffer limits", "client", c.describe())
+	s.log.Warn("closing client for overcoming of output buffer limits", "client", c.identify())
 	s.counters.outputDisconnects.Add(1)
 	c.conn.Close(false)
 }

@@ -51,7 +51,7 @@ type Parameters struct {
 	hotkeysWindow   *config.Int
 	hotkeysCounters *config.Int
 
-	normalOutput atomic.Pointer[outputLimit] // parsed outputBufferLimit of ordinary clients
+	outputLimits atomic.Pointer[outputLimits] // parsed outputBufferLimit
 }
 
 // RegisterParameters registers every parameter of the server.

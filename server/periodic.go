@@ -115,14 +115,14 @@ func (s *Server) endPause(now time.Time) {
 // take their replies.
 func (s *Server) closeStale(now time.Time) {
 	timeout := s.params.timeout.Get()
-	if timeout == 0 && s.params.normalOutput.Load().softBytes == 0 || now.Sub(s.staleChecked) < time.Second {
+	if timeout == 0 && !s.softLimited() || now.Sub(s.staleChecked) < time.Second {
 		return
 	}
 	s.staleChecked = now
 	s.gate.exclusive(nil, func() {
 		s.closeSlow(now)
 		for _, c := range s.clients.all() {
-			if timeout != 0 && c.waiting == nil && now.UnixNano()-c.activeNs > timeout*1e9 {
+			if timeout != 0 && c.waiting == nil && !c.subscribed() && now.UnixNano()-c.activeNs > timeout*1e9 {
 				s.log.Log(ctx, levelVerbose, "closing idle client", "client", c.describe())
 				c.conn.Close(false)
 			}

@@ -28,15 +28,16 @@ const (
 
 // Server serves one keyspace to any number of clients.
 type Server struct {
-	params  *Parameters
-	log     *slog.Logger
-	table   *table
-	store   *store.Store
-	tracker *hotkeys.Tracker
-	gate    gate
-	clients registry
-	pause   pause
-	blocked atomic.Int64 // clients that wait in a blocking command
+	params   *Parameters
+	log      *slog.Logger
+	table    *table
+	store    *store.Store
+	tracker  *hotkeys.Tracker
+	gate     gate
+	clients  registry
+	pause    pause
+	channels channels
+	blocked  atomic.Int64 // clients that wait in a blocking command
 	// blockedWhileThere counts those of them that wait only as long as their key is there.
 	blockedWhileThere atomic.Int64
 	info              info.Registry
@@ -115,6 +116,7 @@ func (s *Server) families() []group {
 		{"generic", catKeyspace, dumpRows, nil},
 		{"generic", catList | catSet | catSortedSet | catDangerous, sortRows, nil},
 		{"connection", catConnection, connectionRows, map[string][]row{"client": clientSubRows}},
+		{"pubsub", 0, pubsubRows, map[string][]row{"pubsub": pubsubSubRows}},
 		{"transactions", catTransaction, transactionRows, nil},
 		{"scripting", catScripting, functionRows, map[string][]row{"function": functionSubRows}},
 		{"server", 0, serverRows, map[string][]row{

@@ -40,6 +40,9 @@ type client struct {
 	skipNext bool // CLIENT REPLY SKIP: the next command's reply is dropped
 	skipThis bool
 
+	sub    *subscriber // nil if it has never subscribed
+	pushes []byte      // messages that follow the reply of the command being run
+
 	waiting *waiting    // nil unless a blocking command waits
 	multi   *multiState // nil outside MULTI
 	inExec  bool
@@ -61,10 +64,13 @@ func (c *client) Feed(in, out []byte) (used, need int, reply []byte, v transport
 	}
 	c.slot.clock.start()
 	c.buf = out
+	c.mark = len(out)
+	c.claimMessages()
+	before := len(c.buf)
 	c.limitOutput()
 	used, need, v = c.runBatch(in)
 	c.slot.stats.inBytes += int64(used)
-	c.slot.stats.outBytes += int64(len(c.buf) - len(out))
+	c.slot.stats.outBytes += int64(len(c.buf) - before)
 	c.slot.forgetArgs()
 	c.slot.countAccesses()
 	c.queryBytes = len(in) - used
@@ -108,7 +114,7 @@ func (c *client) runBatch(in []byte) (used, need int, v transport.Verdict) {
 				c.parser.reset()
 				return used, 0, transport.Park
 			}
-			c.dropReply()
+			c.endReply()
 			used += ahead.next.bytes
 			if c.verdict != transport.More {
 				return used, 0, c.verdict
@@ -156,12 +162,19 @@ func (c *client) limits() limits {
 	}
 }
 
-// dropReply takes back the reply of a command whose client asked for silence.
-func (c *client) dropReply() {
-	if c.replyOff || c.skipThis {
+// silent tells whether the client asked for no reply to the command being run.
+func (c *client) silent() bool { return c.replyOff || c.skipThis }
+
+// endReply takes back the reply of a command whose client asked for silence, and appends the messages that follow it.
+func (c *client) endReply() {
+	if c.silent() {
 		c.buf, c.over = c.buf[:c.mark], false
 	}
 	c.skipThis, c.skipNext = c.skipNext, false
+	if len(c.pushes) > 0 {
+		c.buf = append(c.buf, c.pushes...)
+		c.pushes = nil
+	}
 }
 
 func (c *client) protocolError(err error) {
@@ -181,7 +194,7 @@ func (c *client) afterPanic(fault any) {
 	c.s.log.Error("panic while running a command", "command", name, "fault", fmt.Sprint(fault), "stack", string(debug.Stack()))
 	c.s.counters.panics.Add(1)
 	c.buf = c.buf[:min(c.mark, len(c.buf))]
-	c.inExec = false
+	c.inExec, c.pushes = false, nil
 	c.fail(errInternal)
 }
 
@@ -192,6 +205,7 @@ func (c *client) Closed() {
 	c.closed = true
 	c.stopWaiting()
 	c.discardMulti()
+	c.leaveChannels()
 	c.s.pause.forget(c)
 	c.s.clients.remove(c)
 }

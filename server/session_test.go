@@ -25,6 +25,8 @@ type fakeConn struct {
 func (f *fakeConn) Post(b []byte) { f.posted = append(f.posted, b...) }
 func (f *fakeConn) Resume()       { f.resumed++ }
 
+func (f *fakeConn) Claim(dst []byte) []byte { return dst }
+
 func (f *fakeConn) Close(flush bool) {
 	f.finished = f.finished || flush
 	f.closed = f.closed || !flush

@@ -42,7 +42,7 @@ func (c *client) queue(cmd *command, args [][]byte) {
 	m.argBytes += argBytes
 	m.heldBytes += argBytes + len(args)*int(unsafe.Sizeof(args[0])) + int(unsafe.Sizeof(queuedCommand{}))
 	m.queue = append(m.queue, queuedCommand{cmd, copied})
-	m.exclusive = m.exclusive || cmd.flags&(exclusive|walksKeyspace) != 0
+	m.exclusive = m.exclusive || cmd.flags&(exclusive|walksKeyspace|subscribes) != 0
 	m.writes = m.writes || cmd.flags&(write|mayReplicate) != 0
 	m.locksForWriting = m.locksForWriting || cmd.lockWrite
 	c.cmd = cmd

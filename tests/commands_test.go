@@ -219,11 +219,12 @@ func TestEveryCommandIsThere(t *testing.T) {
 		incrbyfloat getrange substr setrange lcs delifeq del unlink exists type ttl pttl expire pexpire expireat pexpireat expiretime
 		pexpiretime persist rename renamenx copy move randomkey keys scan touch object swapdb select dbsize flushdb flushall
 		ping echo auth hello quit reset client multi exec discard watch unwatch command config info time memory shutdown lolwut
-		debug hotkeys`
+		debug hotkeys subscribe unsubscribe psubscribe punsubscribe ssubscribe sunsubscribe publish spublish pubsub`
 	const subcommands = `object|encoding object|refcount object|idletime object|freq object|help client|id client|info client|list
 		client|kill client|getname client|setname client|setinfo client|no-touch client|no-evict client|reply client|pause client|unpause
 		client|help command|count command|list command|info command|docs command|getkeys command|getkeysandflags command|help config|get
-		config|set config|rewrite config|resetstat config|help memory|usage hotkeys|get hotkeys|reset hotkeys|help`
+		config|set config|rewrite config|resetstat config|help memory|usage hotkeys|get hotkeys|reset hotkeys|help
+		pubsub|channels pubsub|numsub pubsub|numpat pubsub|shardchannels pubsub|shardnumsub pubsub|help`
 	c := startServer(t).dial()
 	for _, name := range strings.Fields(promised + " " + subcommands) {
 		if _, ok := askCommandInfo(c, name); !ok {
@@ -255,6 +256,7 @@ func TestEveryCommandHasAGoldenCase(t *testing.T) {
 		"command|docs": "TestCommandDocs", "command|count": "TestCommandInfo",
 		"client|help": "TestHelp", "command|help": "TestHelp", "config|help": "TestHelp", "object|help": "TestHelp",
 		"memory|help": "TestHelp", "debug|help": "TestHelp", "function|help": "TestHelp",
+		"pubsub|help": "TestHelp",
 	}
 	for _, name := range startServer(t).dial().value("COMMAND", "LIST").texts() {
 		if !used[name] && elsewhere[name] == "" {
@@ -280,7 +282,7 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	s := startServer(t)
-	for _, container := range []string{"CLIENT", "COMMAND", "CONFIG", "FUNCTION", "OBJECT", "HOTKEYS"} {
+	for _, container := range []string{"CLIENT", "COMMAND", "CONFIG", "FUNCTION", "OBJECT", "HOTKEYS", "PUBSUB"} {
 		t.Run(container, func(t *testing.T) { check(t, s.dial(), container) })
 	}
 	t.Run("names every subcommand", func(t *testing.T) {
@@ -293,7 +295,7 @@ func TestHelp(t *testing.T) {
 	})
 	t.Run("the peer", func(t *testing.T) {
 		p := startPeer(t).dial()
-		for _, container := range []string{"CLIENT", "COMMAND", "CONFIG", "OBJECT"} {
+		for _, container := range []string{"CLIENT", "COMMAND", "CONFIG", "OBJECT", "PUBSUB"} {
 			check(t, p, container)
 		}
 	})

@@ -66,6 +66,15 @@ func (c *conn) Post(b []byte) {
 	c.loop.notifyLocked(c)
 }
 
+func (c *conn) Claim(dst []byte) []byte {
+	c.loop.mu.Lock()
+	defer c.loop.mu.Unlock()
+	dst = append(dst, c.mail.out...)
+	c.outBytes.Add(-int64(len(c.mail.out)))
+	c.mail.out = c.loop.t.release(c.mail.out, keepBytes)
+	return dst
+}
+
 func (c *conn) Resume() {
 	c.loop.mu.Lock()
 	defer c.loop.mu.Unlock()

@@ -115,6 +115,8 @@ func (s *lineSession) run(name, arg string, out []byte) ([]byte, Verdict) {
 	case "early":
 		s.c.Resume()
 		return append(out, "early\n"...), Park
+	case "claim":
+		return append(s.c.Claim(out), "claimed\n"...), More
 	case "post":
 		s.c.Post([]byte(arg + "\n"))
 		return append(out, "first\n"...), More

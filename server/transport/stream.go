@@ -89,6 +89,15 @@ func (s *stream) Post(b []byte) {
 	}
 }
 
+func (s *stream) Claim(dst []byte) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	dst = append(dst, s.mu.posted...)
+	s.outBytes.Add(-int64(len(s.mu.posted)))
+	s.mu.posted = s.t.release(s.mu.posted, keepBytes)
+	return dst
+}
+
 func (s *stream) Resume() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -64,6 +64,9 @@ type Session interface {
 type Conn interface {
 	// Post sends a copy of b after what is already queued.
 	Post(b []byte)
+	// Claim moves what was posted and is not being written yet to the end of dst, for a session that wants it before, or
+	// among, its own output. It may be called from within Feed only. OutputBytes tells there whether it finds anything.
+	Claim(dst []byte) []byte
 	// Resume ends a Park: the session is fed its kept input again. A Resume that comes before the Park takes effect
 	// ends that Park.
 	Resume()

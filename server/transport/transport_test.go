@@ -260,6 +260,8 @@ func TestPost(t *testing.T) {
 		c, s := h.dial()
 		c.send("post a\necho b\n")
 		c.expect("first\nb\na\n")
+		c.send("claim\npost a\npost b\nclaim\necho c\npost d\n")
+		c.expect("claimed\nfirst\nfirst\na\nb\nclaimed\nc\nfirst\nd\n")
 		b := []byte("copied\n")
 		s.c.Post(b)
 		copy(b, "xxxxxx")
