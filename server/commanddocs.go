@@ -11,6 +11,7 @@ import (
 // syntax is the command line as documentation prints it, with what clients want to know besides:
 //
 //	word                a string argument; word:type one of another type, word:key a key
+//	word:type#n         key specification n finds it, or what is made of it
 //	TOKEN               a word to be given literally
 //	word:TOKEN          the same under another name than its own in small letters
 //	TOKEN word          an argument after such a word
@@ -428,6 +429,10 @@ func (r *syntaxReader) plain(word string) argument {
 		return a
 	}
 	a.kind = "string"
+	var spec string
+	if a.name, spec, _ = strings.Cut(a.name, "#"); spec != "" {
+		a.keySpec = int(spec[0] - '0')
+	}
 	if at := strings.LastIndexByte(a.name, ':'); at >= 0 {
 		switch rest := a.name[at+1:]; {
 		case slices.Contains(argumentKinds, rest):
@@ -436,7 +441,7 @@ func (r *syntaxReader) plain(word string) argument {
 			a.name, a.kind, a.token = a.name[:at], "pure-token", rest
 		}
 	}
-	if a.kind == "key" {
+	if a.kind == "key" && spec == "" {
 		a.keySpec = min(r.keys, r.keySpecs-1)
 		r.keys++
 	}
