@@ -287,6 +287,9 @@ func TestClientPause(t *testing.T) {
 	if parks("GET", "k") || !parks("SET", "k", "v") {
 		t.Error("PAUSE WRITE lets reads through and holds writes")
 	}
+	if !parks("PUBLISH", "ch", "x") || !parks("SPUBLISH", "ch", "x") || !parks("PFCOUNT", "k") {
+		t.Error("PAUSE WRITE holds what reaches replicas")
+	}
 	if got := infoField(t, c, "clients", "blocked_clients"); got != "1" {
 		t.Errorf("blocked_clients:%s while one waits", got)
 	}

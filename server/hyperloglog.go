@@ -11,7 +11,7 @@ import (
 // for writing.
 var hyperloglogRows = []row{
 	{"pfadd", -2, write | denyoom | fast, specs{keysAt(kRW|kInsert, 1, 1, 1)}, "2.8.9", "Adds elements to a HyperLogLog. Creates the key if it doesn't exist.", pfAdd},
-	{"pfcount", -2, readonly | locksForWriting, specs{keysAt(kRW|kAccess, 1, -1, 1)}, "2.8.9", "Returns about how many distinct elements were added to the HyperLogLogs.", pfCount},
+	{"pfcount", -2, readonly | mayReplicate | locksForWriting, specs{keysAt(kRW|kAccess, 1, -1, 1)}, "2.8.9", "Returns about how many distinct elements were added to the HyperLogLogs.", pfCount},
 	{"pfdebug", 3, write | denyoom | admin, specs{keysAt(kRW|kAccess, 2, 2, 1)}, "2.8.9", "Shows the inside of a HyperLogLog.", pfDebug},
 	{"pfmerge", -2, write | denyoom, specs{keysAt(kRW|kAccess|kInsert, 1, 1, 1), keysAt(kRO|kAccess, 2, -1, 1)}, "2.8.9", "Merges HyperLogLogs into one.", pfMerge},
 	{"pfselftest", 1, admin, nil, "2.8.9", "Tests the arithmetic of HyperLogLogs.", pfSelfTest},
