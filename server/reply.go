@@ -187,11 +187,11 @@ func (w *writer) verbatim(format, text string) {
 }
 
 // errorLine appends an error. text begins with its code ("ERR ..."); line ends in it, which may come from a
-// client's own arguments, become blanks.
+// client's own arguments, become blanks; those at its end go.
 func (w *writer) errorLine(text string) {
 	w.buf = append(w.buf, '-')
 	if strings.ContainsAny(text, "\r\n") {
-		text = strings.NewReplacer("\r", " ", "\n", " ").Replace(text)
+		text = strings.NewReplacer("\r", " ", "\n", " ").Replace(strings.TrimRight(text, "\r\n"))
 	}
 	w.buf = append(w.buf, text...)
 	w.buf = append(w.buf, '\r', '\n')

@@ -31,6 +31,7 @@ func TestWriterBytes(t *testing.T) {
 		{"bigNumber", func(w *writer) { w.bigNumber(huge) }, "$43\r\n" + huge.String() + "\r\n", "(" + huge.String() + "\r\n"},
 		{"verbatim", func(w *writer) { w.verbatim("txt", "hi") }, "$2\r\nhi\r\n", "=6\r\ntxt:hi\r\n"},
 		{"error", func(w *writer) { w.errorLine("ERR bad\r\nthing") }, "-ERR bad  thing\r\n", "-ERR bad  thing\r\n"},
+		{"error that ends in a line", func(w *writer) { w.errorLine("ERR bad\xff\n\r\n") }, "-ERR bad\xff\r\n", "-ERR bad\xff\r\n"},
 	} {
 		two, three := writer{}, writer{resp3: true}
 		tc.write(&two)
