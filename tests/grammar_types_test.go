@@ -566,6 +566,8 @@ func typeOutOfScope(args []string) bool {
 		return hasWord(args, "SET") && slices.Contains(args, "")
 	case "LREM", "LPOS": // refused since 7.2
 		return slices.Contains(args, "-9223372036854775808")
+	case "HRANDFIELD", "SRANDMEMBER", "ZRANDMEMBER": // Redis never comes back from very many
+		return slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "-") && len(a) > 6 })
 	case "XADD":
 		return slices.Contains(args, "*")
 	case "XREAD", "XREADGROUP": // the last entry, since 7.4
