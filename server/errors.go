@@ -22,6 +22,7 @@ const (
 	errSameObject    = "ERR source and destination objects are the same"
 	errOffsetRange   = "ERR offset is out of range"
 	errDBIndexRange  = "ERR DB index is out of range"
+	errNotPositive   = "ERR value is out of range, must be positive"
 	errInvalidCursor = "ERR invalid cursor"
 	errNoAuth        = "NOAUTH Authentication required."
 	errWrongPass     = "WRONGPASS invalid username-password pair or user is disabled."
@@ -29,6 +30,8 @@ const (
 	errSubscribeMode = "ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"
 	errMaxClients    = "ERR max number of clients reached"
 	errInternal      = "ERR internal error: this command failed and was logged; the connection is closed"
+	// errLongRange is the answer to the one 64-bit integer that has no opposite.
+	errLongRange = "ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807"
 )
 
 // storeErrors maps what the store refuses to the words of the protocol.

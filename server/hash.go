@@ -2,7 +2,6 @@ package server
 
 import (
 	"bytes"
-	"fmt"
 	"math"
 
 	"kvserver/store"
@@ -189,7 +188,7 @@ func (c *client) randomFields(args [][]byte) {
 	case !ok:
 		problem = errNotInteger
 	case count == math.MinInt64:
-		problem = fmt.Sprintf("ERR value is out of range, value must between %d and %d", -math.MaxInt64, math.MaxInt64)
+		problem = errLongRange
 	case len(args) > 3 && !withValues:
 		problem = errSyntax
 	case withValues && (count < -math.MaxInt64/2 || count > math.MaxInt64/2), count < -drawsMax:

@@ -33,12 +33,6 @@ var listRows = []row{
 	{"rpushx", -3, write | denyoom | fast, specs{keysAt(kRW|kInsert, 1, 1, 1)}, "2.2.0", "Adds elements at the tail of a list only when the list exists.", rpushx},
 }
 
-const (
-	errNotPositive = "ERR value is out of range, must be positive"
-	// errLongRange is Redis's answer to the one 64-bit integer that has no opposite.
-	errLongRange = "ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807"
-)
-
 func lpush(c *client, args [][]byte) { c.pushElements(args, store.Head, false) }
 
 func rpush(c *client, args [][]byte) { c.pushElements(args, store.Tail, false) }
@@ -322,15 +316,16 @@ func (c *client) blockingPop(args [][]byte, end store.End) {
 	c.block(args, wait{keys: keys, typ: "list", timeoutMs: timeoutMs, timedOut: answerNullArray})
 }
 
-// multiPop is LMPOP, or what follows the timeout of BLMPOP.
+// multiPop is what LMPOP and ZMPOP take, and BLMPOP and BZMPOP after the timeout.
 type multiPop struct {
 	keys  [][]byte
-	end   store.End
+	last  bool // pops from the end: RIGHT, MAX
 	count int64
 }
 
-// parse reads the arguments from the number of keys on.
-func (m *multiPop) parse(args [][]byte) (problem string) {
+// parse reads the arguments from the number of keys on. The words say which end to pop from. problem is what is wrong, if
+// anything is.
+func (m *multiPop) parse(args [][]byte, firstWord, lastWord string) (problem string) {
 	n, ok := parseInt(args[0])
 	if !ok || n < 1 {
 		return "ERR numkeys should be greater than 0"
@@ -339,7 +334,8 @@ func (m *multiPop) parse(args [][]byte) (problem string) {
 		return errSyntax
 	}
 	m.keys, args = args[1:1+n], args[1+n:]
-	if m.end, ok = parseSide(args[0]); !ok {
+	m.last = bytes.EqualFold(args[0], []byte(lastWord))
+	if !m.last && !bytes.EqualFold(args[0], []byte(firstWord)) {
 		return errSyntax
 	}
 	m.count = 1
@@ -358,10 +354,14 @@ func (m *multiPop) parse(args [][]byte) (problem string) {
 	return ""
 }
 
-// run pops from the first list there is, and reports whether it has answered.
-func (m *multiPop) run(c *client) (done bool) {
+// popFirstList pops from the first list there is, and reports whether it has answered.
+func (c *client) popFirstList(m *multiPop) (done bool) {
+	end := store.Head
+	if m.last {
+		end = store.Tail
+	}
 	for _, key := range m.keys {
-		ok, err := c.view.ListPopSome(key, m.end, m.count, func(list store.Elements) {
+		ok, err := c.view.ListPopSome(key, end, m.count, func(list store.Elements) {
 			c.array(2)
 			c.bulk(key)
 			c.listElements(list)
@@ -378,18 +378,18 @@ func (m *multiPop) run(c *client) (done bool) {
 
 func lmpop(c *client, args [][]byte) {
 	var m multiPop
-	if problem := m.parse(args[1:]); problem != "" {
+	if problem := m.parse(args[1:], "LEFT", "RIGHT"); problem != "" {
 		c.fail(problem)
 		return
 	}
-	if !m.run(c) {
+	if !c.popFirstList(&m) {
 		c.nullArray()
 	}
 }
 
 func blmpop(c *client, args [][]byte) {
 	var m multiPop
-	if problem := m.parse(args[2:]); problem != "" {
+	if problem := m.parse(args[2:], "LEFT", "RIGHT"); problem != "" {
 		c.fail(problem)
 		return
 	}
@@ -398,7 +398,7 @@ func blmpop(c *client, args [][]byte) {
 		c.fail(problem)
 		return
 	}
-	if !m.run(c) {
+	if !c.popFirstList(&m) {
 		c.block(args, wait{keys: m.keys, typ: "list", timeoutMs: timeoutMs, timedOut: answerNullArray})
 	}
 }

@@ -92,7 +92,7 @@ func spop(c *client, args [][]byte) {
 	}
 	count, ok := parseInt(args[2])
 	if !ok || count < 0 {
-		c.fail("ERR value is out of range, must be positive")
+		c.fail(errNotPositive)
 		return
 	}
 	if err := c.view.SPopMany(args[1], count, c.set, c.bulk); err != nil {
@@ -239,8 +239,8 @@ func sintercard(c *client, args [][]byte) {
 	c.int(n)
 }
 
-// interCardArgs reads the arguments of SINTERCARD and ZINTERCARD: how many keys, these, and perhaps LIMIT, 0 being none. problem
-// is what is wrong.
+// interCardArgs reads the arguments of SINTERCARD: how many keys, these, and perhaps LIMIT, 0 being none. problem is what is
+// wrong.
 func interCardArgs(args [][]byte) (keys [][]byte, limit int64, problem string) {
 	n, ok := parseInt(args[1])
 	switch {

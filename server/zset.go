@@ -2,7 +2,6 @@ package server
 
 import (
 	"bytes"
-	"fmt"
 	"math"
 	"strconv"
 
@@ -258,7 +257,7 @@ func (c *client) popScored(args [][]byte, last bool) {
 	if counted {
 		n, ok := parseInt(args[2])
 		if !ok || n < 0 {
-			c.fail("ERR value is out of range, must be positive")
+			c.fail(errNotPositive)
 			return
 		}
 		count = n
@@ -315,52 +314,13 @@ func (c *client) popScoredBlocking(args [][]byte, last bool) {
 }
 
 func (c *client) waitForScored(args, keys [][]byte, timeoutMs int64) {
-	c.block(args, wait{keys: keys, typ: "zset", timeoutMs: timeoutMs, timedOut: func(c *client) { c.nullArray() }})
+	c.block(args, wait{keys: keys, typ: "zset", timeoutMs: timeoutMs, timedOut: answerNullArray})
 }
 
-// mpopArgs are what ZMPOP and BZMPOP have in common.
-type mpopArgs struct {
-	keys  [][]byte
-	last  bool
-	count int64
-}
-
-// parse reads the number of keys and what follows it, and returns what is wrong, if anything is.
-func (o *mpopArgs) parse(args [][]byte) (problem string) {
-	n, ok := parseInt(args[0])
-	if !ok || n < 1 {
-		return "ERR numkeys should be greater than 0"
-	}
-	if n >= int64(len(args)-1) {
-		return errSyntax
-	}
-	o.keys, args = args[1:1+n], args[1+n:]
-	switch {
-	case bytes.EqualFold(args[0], []byte("MAX")):
-		o.last = true
-	case !bytes.EqualFold(args[0], []byte("MIN")):
-		return errSyntax
-	}
-	o.count = 1
-	switch {
-	case len(args) == 1:
-		return ""
-	case len(args) < 3 || !bytes.EqualFold(args[1], []byte("COUNT")):
-		return errSyntax
-	}
-	if o.count, ok = parseInt(args[2]); !ok || o.count < 1 {
-		return "ERR count should be greater than 0"
-	}
-	if len(args) > 3 {
-		return errSyntax
-	}
-	return ""
-}
-
-// pop answers with elements of the first key that exists, and reports whether it answered.
-func (o *mpopArgs) pop(c *client) bool {
-	for _, key := range o.keys {
-		found, err := c.view.ZPop(key, o.last, o.count, func(n int) {
+// popFirstScored pops from the first sorted set there is, and reports whether it has answered.
+func (c *client) popFirstScored(m *multiPop) (done bool) {
+	for _, key := range m.keys {
+		found, err := c.view.ZPop(key, m.last, m.count, func(n int) {
 			c.array(2)
 			c.bulk(key)
 			c.elements(n, true, true)
@@ -377,19 +337,19 @@ func (o *mpopArgs) pop(c *client) bool {
 }
 
 func zmpop(c *client, args [][]byte) {
-	var o mpopArgs
-	if problem := o.parse(args[1:]); problem != "" {
+	var m multiPop
+	if problem := m.parse(args[1:], "MIN", "MAX"); problem != "" {
 		c.fail(problem)
 		return
 	}
-	if !o.pop(c) {
+	if !c.popFirstScored(&m) {
 		c.nullArray()
 	}
 }
 
 func bzmpop(c *client, args [][]byte) {
-	var o mpopArgs
-	if problem := o.parse(args[2:]); problem != "" {
+	var m multiPop
+	if problem := m.parse(args[2:], "MIN", "MAX"); problem != "" {
 		c.fail(problem)
 		return
 	}
@@ -398,8 +358,8 @@ func bzmpop(c *client, args [][]byte) {
 		c.fail(problem)
 		return
 	}
-	if !o.pop(c) {
-		c.waitForScored(args, o.keys, timeoutMs)
+	if !c.popFirstScored(&m) {
+		c.waitForScored(args, m.keys, timeoutMs)
 	}
 }
 
@@ -427,7 +387,7 @@ func (c *client) randomScored(args [][]byte) {
 		c.fail(errNotInteger)
 		return
 	case count == math.MinInt64:
-		c.fail(fmt.Sprintf("ERR value is out of range, value must between %d and %d", -math.MaxInt64, math.MaxInt64))
+		c.fail(errLongRange)
 		return
 	case len(args) > 4 || withScores && !bytes.EqualFold(args[3], []byte("WITHSCORES")):
 		c.fail(errSyntax)
