@@ -225,13 +225,26 @@ func (l *loader) directive(at place, main bool) error {
 	}
 	p := l.r.find(at.directive)
 	if p == nil {
-		return &fault{fmt.Sprintf("%sunknown directive %s", at, shown(at.directive))}
+		return l.special(at, "unknown directive "+shown(at.directive))
 	}
 	g, err := l.assign(p, at)
 	if err != nil {
 		return err
 	}
 	g.lines = append(g.lines, line{at.line, main})
+	return nil
+}
+
+// special handles a directive that is no parameter. unknown is the fault if there is none of that name either.
+func (l *loader) special(at place, unknown string) error {
+	accept := l.r.directives[strings.ToLower(strings.TrimPrefix(at.directive, "--"))]
+	if accept == nil {
+		return &fault{at.String() + unknown}
+	}
+	if err := accept(at.args); err != nil {
+		// Its words are not shown: they may hold a password (user).
+		return &fault{at.String() + strings.ToLower(at.directive) + ": " + err.Error()}
+	}
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -142,11 +143,13 @@ func splitArgs(args []string) (source string, flags []flagArgs, err error) {
 func (l *loader) flags(flags []flagArgs) error {
 	set := l.r.flagSet(l)
 	for _, f := range flags {
-		p := l.r.find(f.name)
+		p, arg := l.r.find(f.name), "--"+f.name
 		if p == nil {
-			return &fault{"unknown option " + shown("--"+f.name)}
+			if err := l.special(place{directive: arg, args: f.values}, "unknown option "+shown(arg)); err != nil {
+				return err
+			}
+			continue
 		}
-		arg := "--" + f.name
 		if len(f.values) > 0 {
 			arg += "=" + quoteWords(f.values)
 		}
@@ -176,7 +179,7 @@ func (r *Registry) flagSet(l *loader) *pflag.FlagSet {
 	})
 	for _, p := range r.params {
 		flag := set.VarPF(&flagValue{l, p}, p.name, "", p.usage())
-		flag.Hidden = p.hidden
+		flag.Hidden = p.hidden || p.inert != "" || p.fixed != ""
 		if p.kind == boolKind && l != nil {
 			flag.NoOptDefVal = "yes"
 		}
@@ -232,7 +235,39 @@ func (p *param) usage() string {
 	return strings.TrimSpace(p.doc + " (" + strings.Join(notes, "; ") + ")")
 }
 
-// Usage writes the body of --help: every parameter in the order of the alphabet.
+// Usage writes the body of --help: every parameter in the order of the alphabet, those that nothing depends on by
+// name only.
 func (r *Registry) Usage(w io.Writer) {
 	fmt.Fprint(w, r.flagSet(nil).FlagUsages())
+	var inert, fixed []string
+	for _, p := range r.params {
+		switch {
+		case p.hidden:
+		case p.fixed != "":
+			fixed = append(fixed, p.name)
+		case p.inert != "":
+			inert = append(inert, p.name)
+		}
+	}
+	listNames(w, "Known, and refused with any value but the default:", fixed)
+	listNames(w, "Accepted, and without effect:", inert)
+}
+
+// listNames writes names in the order of the alphabet below a title, as many on a line as fit.
+func listNames(w io.Writer, title string, names []string) {
+	const width = 100
+	if len(names) == 0 {
+		return
+	}
+	slices.Sort(names)
+	fmt.Fprintf(w, "\n%s\n", title)
+	line := ""
+	for _, name := range names {
+		if len(line)+1+len(name) > width {
+			fmt.Fprintf(w, "  %s\n", line)
+			line = ""
+		}
+		line = strings.TrimPrefix(line+" "+name, " ")
+	}
+	fmt.Fprintf(w, "  %s\n", line)
 }

@@ -30,6 +30,8 @@ type Registry struct {
 	rules  []rule
 	hooks  []hook
 
+	directives map[string]func(args []string) error // by name, in small letters
+
 	changing struct {
 		sync.Mutex        // held by Load, Set and Rewrite: one change at a time
 		dir        string // working directory at start, to which include is relative
@@ -39,7 +41,7 @@ type Registry struct {
 
 // New returns a registry without parameters.
 func New() *Registry {
-	return &Registry{byName: make(map[string]*param)}
+	return &Registry{byName: make(map[string]*param), directives: make(map[string]func([]string) error)}
 }
 
 // param is one parameter, whatever its type.
@@ -53,9 +55,12 @@ type param struct {
 	pinned    bool
 	hidden    bool
 	secret    bool
-	many      bool // the value is all words of its line, joined by blanks
-	partial   bool // a value changes the parts it names and leaves the rest
-	lineWords int  // > 0: lines of the file add up, and Rewrite writes this many words on each
+	guarded   bool   // SetGuarded changes it, Set does not
+	inert     string // why it has no effect; empty: it has
+	fixed     string // why nothing but the default is accepted; empty: more is
+	many      bool   // the value is all words of its line, joined by blanks
+	partial   bool   // a value changes the parts it names and leaves the rest
+	lineWords int    // > 0: lines of the file add up, and Rewrite writes this many words on each
 	checks    []func(value string) error
 
 	def   string
@@ -73,7 +78,7 @@ func (p *param) accept(old, given string) (string, error) {
 	if len(given) > valueBytesMax {
 		return "", errTooLong
 	}
-	if p.partial && given != "" {
+	if p.partial {
 		given = strings.TrimSpace(old + " " + given)
 	}
 	canonical, err := p.parse(given)
@@ -82,6 +87,9 @@ func (p *param) accept(old, given string) (string, error) {
 	}
 	if len(canonical) > valueBytesMax {
 		return "", errTooLong
+	}
+	if p.fixed != "" && canonical != p.def {
+		return "", fmt.Errorf("%s: only %q is accepted", p.fixed, p.fileText(p.def))
 	}
 	for _, check := range p.checks {
 		if err := check(canonical); err != nil {
@@ -116,6 +124,20 @@ func Hidden() Option { return func(p *param) { p.hidden = true } }
 // Secret keeps the values of a parameter out of error texts and --help. CONFIG GET shows them, as in Redis.
 func Secret() Option { return func(p *param) { p.secret = true } }
 
+// Guarded keeps a parameter from Set: it takes SetGuarded to change it at run time.
+func Guarded() Option { return func(p *param) { p.guarded = true } }
+
+// Inert says that a parameter is kept and shown, and that nothing depends on it, for the reason given. --help lists it
+// by name only, and Ineffective finds it.
+func Inert(reason string) Option { return func(p *param) { p.inert = reason } }
+
+// Fixed refuses every value but the default, with the reason given. It is for what would be a promise that the program
+// cannot keep. --help lists the parameter by name only.
+func Fixed(reason string) Option { return func(p *param) { p.fixed = reason } }
+
+// Allowed says what a value must be, to complete "must be …", for parameters that are more than their type.
+func Allowed(text string) Option { return func(p *param) { p.allowed = text } }
+
 // Doc sets the line that --help prints.
 func Doc(line string) Option { return func(p *param) { p.doc = line } }
 
@@ -141,12 +163,7 @@ func (r *Registry) add(p *param, opts []Option) {
 		opt(p)
 	}
 	for _, name := range append([]string{p.name}, p.aliases...) {
-		if !validName(name) {
-			panic(fmt.Sprintf("config: parameter name %q is not of small letters, digits and hyphens", name))
-		}
-		if r.byName[name] != nil {
-			panic("config: parameter registered twice: " + name)
-		}
+		r.claim(name)
 		r.byName[name] = p
 	}
 	canonical, err := p.accept("", p.def)
@@ -158,12 +175,30 @@ func (r *Registry) add(p *param, opts []Option) {
 	r.params = append(r.params, p)
 }
 
+// claim panics if name cannot be one more name of a parameter or directive.
+func (r *Registry) claim(name string) {
+	if !validName(name) {
+		panic(fmt.Sprintf("config: parameter name %q is not of small letters, digits, hyphens and underscores", name))
+	}
+	if r.byName[name] != nil || r.directives[name] != nil {
+		panic("config: parameter registered twice: " + name)
+	}
+}
+
+// Directive makes a word known that is no parameter, but may begin a line of the file or be a flag. accept judges the
+// words after it, and does what they ask for if that is anything; the text of its error is what the user reads. Rewrite
+// keeps such lines.
+func (r *Registry) Directive(name string, accept func(args []string) error) {
+	r.claim(name)
+	r.directives[name] = accept
+}
+
 // validName keeps names apart from what has a meaning of its own in files and on the command line.
 func validName(name string) bool {
 	if name == "" || name[0] == '-' || name == includeDirective || name == helpFlag || name == versionFlag {
 		return false
 	}
-	return strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
+	return strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
 }
 
 // find returns the parameter of that name or alias, in any case, or nil.
@@ -218,7 +253,7 @@ func (r *Registry) Get(patterns ...string) [][2]string {
 	return found
 }
 
-// globs reports whether pattern, in small letters, matches name. Names are of letters, digits and hyphens, and over those
+// globs reports whether pattern, in small letters, matches name. Names are of letters, digits, - and _, and over those
 // path.Match has the meaning of Redis's globs; a malformed pattern finds nothing.
 func globs(pattern, name string) bool {
 	ok, err := path.Match(pattern, name)

@@ -123,6 +123,7 @@ func TestSetChangesTextAndHandle(t *testing.T) {
 		{"save", "", ""},
 		{"client-output-buffer-limit", "replica 1 2 3", "normal 0 0 0 slave 1 2 3 pubsub 32 8 60"},
 		{"client-output-buffer-limit", "pubsub 4 5 6 normal 7 8 9", "normal 7 8 9 slave 1 2 3 pubsub 4 5 6"},
+		{"client-output-buffer-limit", "", "normal 7 8 9 slave 1 2 3 pubsub 4 5 6"}, // no part is named: nothing changes
 		{"slave-priority", "7", "7"},
 	} {
 		if err := s.Set([2]string{c.name, c.value}); err != nil {

@@ -30,6 +30,7 @@ func (e *SetError) Unwrap() error { return e.Reason }
 
 var (
 	errImmutable = errors.New("can't set immutable config")
+	errGuarded   = errors.New("can't set protected config")
 	errDuplicate = errors.New("duplicate parameter")
 )
 
@@ -110,10 +111,15 @@ func (c changes) firstOf(params []*param) string {
 // Set changes the parameters named in (name, value) pairs: all of them, or none and an error. The error is an
 // *UnknownError or a *SetError. Readers of several handles may see some of the new values before the others; callers
 // that must not, read under the same lock under which Set is called.
-func (r *Registry) Set(pairs ...[2]string) error {
+func (r *Registry) Set(pairs ...[2]string) error { return r.set(pairs, false) }
+
+// SetGuarded is Set for a caller who may change guarded parameters too.
+func (r *Registry) SetGuarded(pairs ...[2]string) error { return r.set(pairs, true) }
+
+func (r *Registry) set(pairs [][2]string, guarded bool) error {
 	r.changing.Lock()
 	defer r.changing.Unlock()
-	params, err := r.resolve(pairs)
+	params, err := r.resolve(pairs, guarded)
 	if err != nil {
 		return err
 	}
@@ -145,7 +151,7 @@ func (r *Registry) Set(pairs ...[2]string) error {
 
 // resolve finds the parameters of the pairs. As in Redis, an unknown name is reported before any other fault unless that
 // fault stands before it, and all names are judged before any value.
-func (r *Registry) resolve(pairs [][2]string) ([]*param, error) {
+func (r *Registry) resolve(pairs [][2]string, guarded bool) ([]*param, error) {
 	params := make([]*param, 0, len(pairs))
 	seen := make(map[*param]bool, len(pairs))
 	for _, pair := range pairs {
@@ -155,6 +161,8 @@ func (r *Registry) resolve(pairs [][2]string) ([]*param, error) {
 			return nil, &UnknownError{pair[0]}
 		case p.immutable:
 			return nil, &SetError{pair[0], errImmutable}
+		case p.guarded && !guarded:
+			return nil, &SetError{pair[0], errGuarded}
 		case seen[p]:
 			return nil, &SetError{pair[0], errDuplicate}
 		}

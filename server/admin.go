@@ -54,12 +54,20 @@ func configSet(c *client, args [][]byte) {
 	for i := 2; i < len(args); i += 2 {
 		pairs = append(pairs, [2]string{string(args[i]), string(args[i+1])})
 	}
-	if err := c.s.params.registry.Set(pairs...); err != nil {
+	set := c.s.params.registry.Set
+	if c.isLetBy(c.s.params.enableProtected.Get()) {
+		set = c.s.params.registry.SetGuarded
+	}
+	if err := set(pairs...); err != nil {
 		c.fail("ERR " + err.Error())
 		return
 	}
 	for _, p := range pairs {
-		c.s.log.Debug("parameter set", "name", strings.ToLower(p[0]), "client", c.id)
+		name := strings.ToLower(p[0])
+		c.s.log.Debug("parameter set", "name", name, "client", c.id)
+		if why := c.s.params.registry.WhyInert(name); why != "" {
+			c.s.log.Log(ctx, levelVerbose, "a parameter was set that has no effect here", "name", name, "why", why)
+		}
 	}
 	c.ok()
 }

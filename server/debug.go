@@ -10,21 +10,21 @@ import (
 )
 
 // mayUseProtected tells whether enable-debug-command lets this client use a protected command, and refuses it if
-// not. What "local" means is where the connection comes from, not who speaks through it: a proxy on this machine
-// is local.
+// not.
 func (c *client) mayUseProtected(cmd *command) bool {
-	switch c.s.params.enableDebugCommand.Get() {
-	case "yes":
+	if c.isLetBy(c.s.params.enableDebugCommand.Get()) {
 		return true
-	case "local":
-		if c.conn.Loopback() || c.conn.Unix() {
-			return true
-		}
 	}
 	c.reject(cmd, fmt.Sprintf("ERR %s command not allowed. If the enable-debug-command option is set to \"local\", "+
 		"you can run it from a local connection, otherwise you need to set this option in the configuration file, "+
 		"and then restart the server.", strings.ToUpper(cmd.name)))
 	return false
+}
+
+// isLetBy tells whether an enable-… parameter with this value lets the client through. What "local" means is where the
+// connection comes from, not who speaks through it: a proxy on this machine is local.
+func (c *client) isLetBy(value string) bool {
+	return value == "yes" || value == "local" && (c.conn.Loopback() || c.conn.Unix())
 }
 
 // debugSubs have no rows of their own, as in Redis: arity counts DEBUG and the subcommand.

@@ -20,9 +20,7 @@ var encodingNames = []string{
 	"hll-sparse-max-bytes", "stream-node-max-bytes", "stream-node-max-entries",
 }
 
-// registerEncodings registers the limits of packed values, under their old names too, and the parameters of lazy
-// freeing and list compression, which change nothing here: memory of large values is always freed in the background,
-// and lists are never compressed.
+// registerEncodings registers the limits of packed values, under their old names too.
 func (p *Parameters) registerEncodings(r *config.Registry) {
 	e, d := &p.encodings, store.DefaultEncodings
 	register := func(as func(string, int64, int64, int64, ...config.Option) *config.Int, name, old string, def int, doc string) *config.Int {
@@ -44,12 +42,6 @@ func (p *Parameters) registerEncodings(r *config.Registry) {
 	e.hllSparse = r.Memory("hll-sparse-max-bytes", int64(d.HLLSparseBytes), 0, math.MaxInt64, config.Doc("bytes up to which a HyperLogLog is sparse"))
 	e.streamBytes = r.Memory("stream-node-max-bytes", int64(d.StreamNodeBytes), 0, math.MaxInt64, config.Doc("bytes of a stream's block; 0: no limit"))
 	e.streamEntries = r.Int("stream-node-max-entries", int64(d.StreamNodeEntries), 0, math.MaxInt64, config.Doc("entries of a stream's block; 0: no limit"))
-
-	r.Int("list-compress-depth", 0, 0, math.MaxInt32, config.Doc("accepted and without effect: lists are not compressed"))
-	for _, name := range []string{"lazyfree-lazy-eviction", "lazyfree-lazy-expire", "lazyfree-lazy-server-del",
-		"lazyfree-lazy-user-del", "lazyfree-lazy-user-flush", "replica-lazy-flush"} {
-		r.Bool(name, false, config.Doc("accepted and without effect: large values are always freed in the background"))
-	}
 }
 
 // applyEncodings gives the store the limits; CONFIG SET runs under the gate.

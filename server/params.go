@@ -33,12 +33,14 @@ type Parameters struct {
 	tlsKeyFile     *config.String
 	tlsCACertFile  *config.String
 	tlsAuthClients *config.String
+	tlsProtocols   *config.String
 
 	databases          *config.Int
 	protoMaxBulkLen    *config.Int
 	queryBufferLimit   *config.Int
 	outputBufferLimit  *config.String
 	enableDebugCommand *config.String
+	enableProtected    *config.String
 	latencyTracking    *config.Bool
 	latencyPercentiles *config.String
 	logLevel           *config.String
@@ -63,6 +65,7 @@ func RegisterParameters(r *config.Registry) *Parameters {
 	p.registerPersistence(r)
 	p.registerEncodings(r)
 	p.registerHotkeys(r)
+	registerKnown(r)
 	return p
 }
 
@@ -87,6 +90,8 @@ func (p *Parameters) registerTLS(r *config.Registry) {
 	p.tlsCACertFile = r.String("tls-ca-cert-file", "", config.Doc("certificates that clients' certificates must derive from, PEM"))
 	p.tlsAuthClients = r.Enum("tls-auth-clients", "yes", []string{"no", "yes", "optional"},
 		config.Doc("whether clients must show a certificate"))
+	p.tlsProtocols = r.Custom("tls-protocols", "", canonicalTLSProtocols, config.Allowed("TLSv1.2, TLSv1.3 or both"),
+		config.Doc("versions of TLS that clients may use; empty: both"))
 }
 
 func (p *Parameters) registerGeneral(r *config.Registry) {
@@ -98,6 +103,8 @@ func (p *Parameters) registerGeneral(r *config.Registry) {
 		config.Repeats(4), config.Partial(), config.Doc("class, hard limit, soft limit, seconds above it"))
 	p.enableDebugCommand = r.Enum("enable-debug-command", "no", []string{"no", "yes", "local"}, config.Immutable(),
 		config.Doc("who may use DEBUG; local: clients of this machine"))
+	p.enableProtected = r.Enum("enable-protected-configs", "no", []string{"no", "yes", "local"}, config.Immutable(),
+		config.Doc("who may change dir and dbfilename at run time; local: clients of this machine"))
 	p.latencyTracking = r.Bool("latency-tracking", true, config.Doc("keep a latency histogram per command"))
 	p.latencyPercentiles = r.Custom("latency-tracking-info-percentiles", "50 99 99.9", canonicalPercentiles,
 		config.Doc("percentiles that INFO latencystats prints"))
@@ -105,21 +112,12 @@ func (p *Parameters) registerGeneral(r *config.Registry) {
 	p.logFile = r.String("logfile", "", config.Immutable(), config.Doc("file that the log is appended to; empty: standard error"))
 }
 
-// registerPersistence makes the parameters known that clients ask for, and refuses to promise what there is not.
+// registerPersistence makes the parameters known that belong to files. There are none yet: no snapshot, and nothing is
+// written to dir.
 func (p *Parameters) registerPersistence(r *config.Registry) {
-	r.Custom("save", "", func(v string) (string, error) {
-		if strings.TrimSpace(v) != "" {
-			return "", errors.New(`there is no persistence yet: only "" is accepted`)
-		}
-		return "", nil
-	}, config.Repeats(2), config.Doc(`snapshot rules; only "" is accepted until there is persistence`))
-	r.Bool("appendonly", false, config.Check(func(v string) error {
-		if v != "no" {
-			return errors.New("there is no persistence yet: only 'no' is accepted")
-		}
-		return nil
-	}), config.Doc("append-only file; only no is accepted until there is persistence"))
-	r.Custom("dir", workingDir(), existingDir, config.Doc("working directory"))
+	r.Custom("save", "", func(v string) (string, error) { return strings.TrimSpace(v), nil },
+		config.Repeats(2), config.Fixed("there is no persistence yet"))
+	r.Custom("dir", workingDir(), existingDir, config.Guarded(), config.Inert("there is no persistence yet, so nothing is written there"))
 }
 
 func (p *Parameters) registerHotkeys(r *config.Registry) {
@@ -146,7 +144,7 @@ func (s *Server) hookParameters() error {
 		{[]string{"hotkeys-top-k", "hotkeys-sampling-percentage", "hotkeys-window-seconds", "hotkeys-counters"}, s.configureTracking},
 		{[]string{"client-output-buffer-limit"}, s.applyOutputLimits},
 		{encodingNames, s.applyEncodings},
-		{[]string{"tls-cert-file", "tls-key-file", "tls-ca-cert-file", "tls-auth-clients"}, s.reloadTLS},
+		{[]string{"tls-cert-file", "tls-key-file", "tls-ca-cert-file", "tls-auth-clients", "tls-protocols"}, s.reloadTLS},
 	}
 	for _, h := range hooks {
 		if err := h.apply(); err != nil {

@@ -141,6 +141,7 @@ func (s *Server) Start() error {
 	if err := s.listen(); err != nil {
 		return err
 	}
+	s.tellIneffective()
 	s.stopped.Add(1)
 	go s.periodic()
 	s.log.Info("ready to accept connections", "version", Version, "pid", os.Getpid())

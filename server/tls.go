@@ -36,6 +36,12 @@ func (p *Parameters) loadTLS() (*tls.Config, error) {
 		return nil, fmt.Errorf("load tls-cert-file and tls-key-file: %w", err)
 	}
 	cfg := &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
+	switch p.tlsProtocols.Get() {
+	case "TLSv1.2":
+		cfg.MaxVersion = tls.VersionTLS12
+	case "TLSv1.3":
+		cfg.MinVersion = tls.VersionTLS13
+	}
 	switch p.tlsAuthClients.Get() {
 	case "no":
 		return cfg, nil
@@ -57,6 +63,31 @@ func (p *Parameters) loadTLS() (*tls.Config, error) {
 		return nil, fmt.Errorf("tls-ca-cert-file %q holds no certificate", caFile)
 	}
 	return cfg, nil
+}
+
+// canonicalTLSProtocols takes the versions of TLS that are held safe. Redis can be told to take older ones.
+func canonicalTLSProtocols(v string) (string, error) {
+	const v12, v13 = "TLSv1.2", "TLSv1.3"
+	var has12, has13 bool
+	for _, word := range strings.Fields(v) {
+		switch {
+		case strings.EqualFold(word, v12):
+			has12 = true
+		case strings.EqualFold(word, v13):
+			has13 = true
+		default:
+			return "", errors.New("must be TLSv1.2, TLSv1.3 or both; older versions are not safe")
+		}
+	}
+	switch {
+	case has12 && has13:
+		return v12 + " " + v13, nil
+	case has12:
+		return v12, nil
+	case has13:
+		return v13, nil
+	}
+	return "", nil
 }
 
 // listenTCP listens on every bind address. One that begins with '-' may be unavailable, say IPv6 on a machine
