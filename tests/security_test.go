@@ -274,6 +274,25 @@ func TestTLS(t *testing.T) {
 	})
 }
 
+// TestTLSProtocols: clients speak the versions of TLS that tls-protocols allows, also when it changes.
+func TestTLSProtocols(t *testing.T) {
+	a := newAuthority(t, "the authority")
+	s, addr := a.startTLS(t, "--tls-auth-clients", "no", "--tls-protocols", "TLSv1.3")
+	c := s.dial()
+	for _, test := range []struct {
+		protocols    string
+		has12, has13 bool
+	}{{"TLSv1.3", false, true}, {"tlsv1.2", true, false}, {"TLSv1.3 TLSv1.2", true, true}, {"", true, true}} {
+		c.ok("CONFIG", "SET", "tls-protocols", test.protocols)
+		for version, ok := range map[uint16]bool{tls.VersionTLS11: false, tls.VersionTLS12: test.has12, tls.VersionTLS13: test.has13} {
+			err := pingTLS(t, addr, &tls.Config{RootCAs: a.pool, MinVersion: version, MaxVersion: version})
+			if (err == nil) != ok {
+				t.Errorf("tls-protocols %q, a client of version %x: %v", test.protocols, version, err)
+			}
+		}
+	}
+}
+
 // TestTLSTraffic: large values, pipelines and malformed input over TLS, and
 // clients that do not speak it.
 func TestTLSTraffic(t *testing.T) {
