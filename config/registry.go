@@ -206,6 +206,12 @@ func (r *Registry) find(name string) *param {
 	return r.byName[strings.ToLower(name)]
 }
 
+// Secret reports whether the values of a parameter are nothing to be shown to others.
+func (r *Registry) Secret(name string) bool {
+	p := r.find(name)
+	return p != nil && p.secret
+}
+
 // mustFind is find for names that the program itself uses.
 func (r *Registry) mustFind(name string) *param {
 	p := r.byName[name]

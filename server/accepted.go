@@ -151,15 +151,6 @@ var acceptedParameters = []struct {
 		{"acllog-max-len", "", "128", number(0, math.MaxInt64), anytime},
 		{"acl-pubsub-default", "", "resetchannels", oneOf("allchannels", "resetchannels"), anytime},
 	}},
-	{"there are no logs of slow and large commands yet", []known{
-		{"slowlog-log-slower-than", "commandlog-execution-slower-than", "10000", number(-1, math.MaxInt64), anytime},
-		{"slowlog-max-len", "commandlog-slow-execution-max-len", "128", number(0, math.MaxInt64), anytime},
-		{"commandlog-request-larger-than", "", "1048576", number(-1, math.MaxInt64), anytime},
-		{"commandlog-large-request-max-len", "", "128", number(0, math.MaxInt64), anytime},
-		{"commandlog-reply-larger-than", "", "1048576", number(-1, math.MaxInt64), anytime},
-		{"commandlog-large-reply-max-len", "", "128", number(0, math.MaxInt64), anytime},
-		{"latency-monitor-threshold", "", "0", number(0, math.MaxInt64), anytime},
-	}},
 	{"there is no persistence yet", []known{
 		{"dbfilename", "", "dump.rdb", checked(fileNameOf("dbfilename"), "a file name without a path"), guarded},
 		{"rdbcompression", "", "yes", yesNo, anytime},

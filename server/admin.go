@@ -46,6 +46,11 @@ func configGet(c *client, args [][]byte) {
 
 // configSet runs under the gate, and with it every hook of a parameter.
 func configSet(c *client, args [][]byte) {
+	for i := 2; i+1 < len(args); i += 2 {
+		if c.s.params.registry.Secret(string(args[i])) {
+			c.redact(i + 1)
+		}
+	}
 	if len(args)%2 != 0 {
 		c.fail(errSyntax)
 		return

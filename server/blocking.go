@@ -195,6 +195,7 @@ func (c *client) serve() bool {
 	st.idle = false
 	c.buf = nil
 	c.limitOutput()
+	c.lookNs = c.s.observe.lookFrom(int(requestBytes(st.args)))
 	c.begin()
 	c.slot.clock.start()
 	c.bindView()

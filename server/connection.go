@@ -69,6 +69,9 @@ func selectDB(c *client, args [][]byte) {
 const defaultUser = "default"
 
 func auth(c *client, args [][]byte) {
+	for i := range args[1:] {
+		c.redact(i + 1)
+	}
 	switch len(args) {
 	case 2:
 		if !c.s.passwordSet() {
@@ -129,6 +132,8 @@ func hello(c *client, args [][]byte) {
 		switch opt := args[i]; {
 		case bytes.EqualFold(opt, []byte("AUTH")) && more >= 2:
 			user, password = args[i+1], args[i+2]
+			c.redact(i + 1)
+			c.redact(i + 2)
 			i += 2
 		case bytes.EqualFold(opt, []byte("SETNAME")) && more >= 1:
 			name = args[i+1]

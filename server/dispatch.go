@@ -168,16 +168,19 @@ func (c *client) withGate(fn func()) {
 func (c *client) call(cmd *command, args [][]byte) {
 	c.cmd, c.failed = cmd, false
 	clock := &c.slot.clock
-	began := clock.atNs
+	began, from := clock.atNs, len(c.buf)
 	cmd.handle(c, args)
 	clock.advance()
-	ns := clock.atNs - began
+	ns, replyBytes := clock.atNs-began, len(c.buf)-from
 	if st := c.waiting; st != nil {
 		st.ns += ns
 		if st.idle {
 			return // it counts when the wait ends
 		}
 		ns = st.ns
+	}
+	if ns >= c.lookNs || replyBytes >= c.s.observe.replyBytes {
+		c.look(cmd, args, ns, replyBytes)
 	}
 	c.record(cmd, ns)
 }

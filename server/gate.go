@@ -87,6 +87,8 @@ func (c *clock) unixUs() int64 { return c.wallUs + c.atNs/1e3 }
 type gate struct {
 	turn  sync.Mutex // one exclusive work at a time, so that two closers cannot each hold half of the slots
 	slots []*slot
+
+	latency *latencyMonitor // nil: nobody wants to know how long it is closed
 }
 
 // exclusive runs fn while no slot runs anything. own is the caller's slot, whose mutex the caller holds, or nil. The mutex is
@@ -100,6 +102,10 @@ func (g *gate) exclusive(own *slot, fn func()) {
 	}
 	g.turn.Lock()
 	defer g.turn.Unlock()
+	if g.latency != nil && g.latency.on() {
+		began := time.Now()
+		defer func() { g.latency.note(eventGate, time.Since(began), time.Now().Unix()) }()
+	}
 	for _, sl := range g.slots {
 		sl.mu.Lock()
 	}

@@ -29,7 +29,8 @@ var differentDocs = map[string]string{
 
 // newerCommands are not in Redis 7.0.
 var newerCommands = []string{"client|no-touch", "client|setinfo", "delifeq", "hotkeys", "hotkeys|get", "hotkeys|help", "hotkeys|reset",
-	"hexpire", "hexpireat", "hexpiretime", "hgetdel", "hgetex", "hpersist", "hpexpire", "hpexpireat", "hpexpiretime", "hpttl", "hsetex", "httl"}
+	"hexpire", "hexpireat", "hexpiretime", "hgetdel", "hgetex", "hpersist", "hpexpire", "hpexpireat", "hpexpiretime", "hpttl", "hsetex", "httl",
+	"commandlog", "commandlog|get", "commandlog|help", "commandlog|len", "commandlog|reset"}
 
 // protocols runs a test in both versions of the protocol.
 func protocols(t *testing.T, test func(t *testing.T, version string)) {

@@ -47,6 +47,7 @@ type Parameters struct {
 	logFile            *config.String
 
 	encodings encodingParams
+	observe   observeParams
 
 	hotkeysTopK     *config.Int
 	hotkeysSampling *config.Int
@@ -65,6 +66,7 @@ func RegisterParameters(r *config.Registry) *Parameters {
 	p.registerPersistence(r)
 	p.registerEncodings(r)
 	p.registerHotkeys(r)
+	p.registerObservation(r)
 	registerKnown(r)
 	return p
 }
@@ -145,6 +147,7 @@ func (s *Server) hookParameters() error {
 		{[]string{"client-output-buffer-limit"}, s.applyOutputLimits},
 		{encodingNames, s.applyEncodings},
 		{[]string{"tls-cert-file", "tls-key-file", "tls-ca-cert-file", "tls-auth-clients", "tls-protocols"}, s.reloadTLS},
+		{observeNames, s.applyObservation},
 	}
 	for _, h := range hooks {
 		if err := h.apply(); err != nil {

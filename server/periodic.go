@@ -71,8 +71,9 @@ func (s *Server) expire(sl *slot, now time.Time) {
 	if !s.activeExpire.Load() {
 		return
 	}
-	more, removed := true, int64(0)
+	more, removed, longest := true, int64(0), time.Duration(0)
 	for more && time.Since(now) < expireBudget {
+		began := time.Now()
 		sl.mu.Lock() // let go between rounds, so that nobody waits at the gate for long
 		sl.clock.start()
 		nowMs := sl.clock.unixMs()
@@ -83,7 +84,9 @@ func (s *Server) expire(sl *slot, now time.Time) {
 			removed += n
 		}
 		sl.mu.Unlock()
+		longest = max(longest, time.Since(began))
 	}
+	s.observe.latency.note(eventExpireCycle, longest, now.Unix())
 	if s.blockedWhileThere.Load() > 0 && (removed > 0 || now.Sub(s.toldAt) >= tellEvery) {
 		s.toldAt = now
 		s.tellOfExpired(sl.view)

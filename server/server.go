@@ -37,6 +37,7 @@ type Server struct {
 	clients  registry
 	pause    pause
 	channels channels
+	observe  observation
 	blocked  atomic.Int64 // clients that wait in a blocking command
 	// blockedWhileThere counts those of them that wait only as long as their key is there.
 	blockedWhileThere atomic.Int64
@@ -83,6 +84,8 @@ func New(params *Parameters, log *slog.Logger) (*Server, error) {
 		sl.clock.start()
 		s.gate.slots = append(s.gate.slots, sl)
 	}
+	s.observe.latency.thresholdMs = params.observe.latencyMs
+	s.gate.latency = &s.observe.latency
 	s.addInfoSections()
 	var err error
 	s.transport, err = transport.New(transport.Options{
@@ -122,6 +125,8 @@ func (s *Server) families() []group {
 		{"server", 0, serverRows, map[string][]row{
 			"command": commandSubRows, "config": configSubRows, "memory": memorySubRows,
 		}},
+		{"server", 0, commandlogRows, map[string][]row{"commandlog": commandlogSubRows, "slowlog": slowlogSubRows}},
+		{"server", 0, latencyRows, map[string][]row{"latency": latencySubRows}},
 		{"server", 0, hotkeysRows, map[string][]row{"hotkeys": hotkeysSubRows}},
 	}
 }

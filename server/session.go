@@ -43,6 +43,9 @@ type client struct {
 	sub    *subscriber // nil if it has never subscribed
 	pushes []byte      // messages that follow the reply of the command being run
 
+	lookNs int64 // calls that take this long are looked at, in the batch being run
+	secret []int // indexes of arguments of the command being run that nobody shall see
+
 	waiting *waiting    // nil unless a blocking command waits
 	multi   *multiState // nil outside MULTI
 	inExec  bool
@@ -67,6 +70,7 @@ func (c *client) Feed(in, out []byte) (used, need int, reply []byte, v transport
 	c.mark = len(out)
 	c.claimMessages()
 	before := len(c.buf)
+	c.lookNs = c.s.observe.lookFrom(len(in))
 	c.limitOutput()
 	used, need, v = c.runBatch(in)
 	c.slot.stats.inBytes += int64(used)

@@ -154,6 +154,7 @@ func (c *client) execQueue(m *multiState) {
 		return
 	}
 	execRow := c.cmd
+	c.lookNs = min(c.lookNs, c.s.observe.lookFrom(m.heldBytes)) // these came in earlier batches
 	c.inExec = true
 	c.array(len(m.queue))
 	for _, q := range m.queue {

@@ -99,6 +99,7 @@ func (c commandInfo) differs(peer commandInfo) []string {
 
 // onlyOurs are the commands that Redis 7.0 has not, and where they come from.
 var onlyOurs = map[string]string{
+	"commandlog":      "Valkey 8.1",
 	"delifeq":         "Valkey 9.0",
 	"hotkeys":         "Valkey's, and the point of this server",
 	"client|setinfo":  "Redis 7.2",
@@ -256,6 +257,7 @@ func TestEveryCommandHasAGoldenCase(t *testing.T) {
 		"command|docs": "TestCommandDocs", "command|count": "TestCommandInfo",
 		"client|help": "TestHelp", "command|help": "TestHelp", "config|help": "TestHelp", "object|help": "TestHelp",
 		"memory|help": "TestHelp", "debug|help": "TestHelp", "function|help": "TestHelp",
+		"commandlog|help": "TestHelp", "slowlog|help": "TestHelp", "latency|help": "TestHelp",
 		"pubsub|help": "TestHelp",
 	}
 	for _, name := range startServer(t).dial().value("COMMAND", "LIST").texts() {
@@ -282,7 +284,7 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	s := startServer(t)
-	for _, container := range []string{"CLIENT", "COMMAND", "CONFIG", "FUNCTION", "OBJECT", "HOTKEYS", "PUBSUB"} {
+	for _, container := range []string{"CLIENT", "COMMAND", "CONFIG", "FUNCTION", "OBJECT", "HOTKEYS", "PUBSUB", "COMMANDLOG", "SLOWLOG", "LATENCY"} {
 		t.Run(container, func(t *testing.T) { check(t, s.dial(), container) })
 	}
 	t.Run("names every subcommand", func(t *testing.T) {
