@@ -29,14 +29,18 @@ func (v *View) SetBit(key []byte, off int64, on bool) (was bool, err error) {
 }
 
 // bitsToChange returns the string at a key, made at least n bytes long, to be changed in place. Those who watch the key
-// are told if it had to be written anew, which grown says; of what the caller changes they are not.
+// are told if it had to grow, which grown says; of what the caller changes they are not.
 func (v *View) bitsToChange(key []byte, n int64) (b []byte, grown bool, err error) {
 	e := v.LookupWrite(key)
 	old, ok, err := v.stringOf(e)
 	if err != nil {
 		return nil, false, err
 	}
-	if ok && e.kind() != kindInt && int64(len(old)) >= n {
+	switch long := ok && int64(len(old)) >= n; {
+	case long && e.kind() == kindInt: // its digits become bytes
+		e = v.putUnmarked(v.position(key), key, value{kind: kindRaw, bytes: old}, deadlineOf(e))
+		return e.text(), false, nil
+	case long:
 		*(*kind)(e.at(kindAt)) = kindRaw
 		return old, false, nil
 	}

@@ -197,6 +197,39 @@ func TestBitsMarkWatchers(t *testing.T) {
 	}
 }
 
+// TestBitsOfNumbersMarkWatchers: a number becomes a string of bytes when a bit of it is written, which nobody who watches
+// it is told of unless the bit changes.
+func TestBitsOfNumbersMarkWatchers(t *testing.T) {
+	for _, c := range []struct {
+		what string
+		do   func(v *View, k []byte)
+		want string
+	}{
+		{"a bit that was set", func(v *View, k []byte) { v.SetBit(k, 2, true) }, "1"},
+		{"another bit", func(v *View, k []byte) { v.SetBit(k, 6, true) }, "3"},
+		{"a clear bit beyond the end", func(v *View, k []byte) { v.SetBit(k, 8, false) }, "1\x00"},
+		{"a field that is the same", func(v *View, k []byte) {
+			v.BitFields(k, []BitField{{Kind: BitFieldSet, Bits: 8, Operand: '1'}})
+		}, "1"},
+		{"a field that stays because it would overflow", func(v *View, k []byte) {
+			v.BitFields(k, []BitField{{Kind: BitFieldIncrBy, Overflow: FailOnOverflow, Bits: 2, Operand: 9}})
+		}, "1"},
+		{"a field that changes", func(v *View, k []byte) {
+			v.BitFields(k, []BitField{{Kind: BitFieldIncrBy, Bits: 8, Operand: 1}})
+		}, "2"},
+	} {
+		v := alone(t)
+		k := []byte("k")
+		v.mustSet("k", "1") // 31
+		var w Watcher
+		v.Watch(&w, k)
+		c.do(v, k)
+		if got, _, _ := v.Get(k); string(got) != c.want || w.Marked() != (c.want != "1") {
+			t.Errorf("%s: %q, the watcher was told: %v", c.what, got, w.Marked())
+		}
+	}
+}
+
 // naiveCombine is BITOP bit by bit.
 func naiveCombine(op BitOp, sources [][]byte) []byte {
 	n := 0

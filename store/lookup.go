@@ -135,9 +135,14 @@ func (v *View) unlink(t *table, pos uint64, slot *uint32) {
 // put gives a key a value and a deadline (ms, or noDeadline), whether or not it exists. The operands may alias what the
 // view has returned since its last write, the key's old value included.
 func (v *View) put(pos uint64, key []byte, val value, deadline int64) Entry {
+	v.touchWatched(pos, key)
+	return v.putUnmarked(pos, key, val, deadline)
+}
+
+// putUnmarked is put for a value that says the same in another form: those who watch the key are not told.
+func (v *View) putUnmarked(pos uint64, key []byte, val value, deadline int64) Entry {
 	v.check(pos, true)
 	old := len(v.work.retired)
-	v.touchWatched(pos, key)
 	t := v.store.table(v.shard(pos), v.db)
 	e := v.write(t, pos, &record{key, val, deadline, v.clock()})
 	v.noteDeadline(pos, e, e.earliest())
