@@ -323,9 +323,20 @@ type multiPop struct {
 	count int64
 }
 
-// parse reads the arguments from the number of keys on. The words say which end to pop from. problem is what is wrong, if
-// anything is.
-func (m *multiPop) parse(args [][]byte, firstWord, lastWord string) (problem string) {
+// popsOf is what they do differently.
+type popsOf struct {
+	typ                 string
+	firstWord, lastWord string
+	popFirst            func(c *client, m *multiPop) (done bool) // pops from the first key that has any, and answers
+}
+
+var (
+	popsOfLists = popsOf{"list", "LEFT", "RIGHT", (*client).popFirstList}
+	popsOfZsets = popsOf{"zset", "MIN", "MAX", (*client).popFirstScored}
+)
+
+// parse reads the arguments from the number of keys on. problem is what is wrong, if anything is.
+func (m *multiPop) parse(args [][]byte, of *popsOf) (problem string) {
 	n, ok := parseInt(args[0])
 	if !ok || n < 1 {
 		return "ERR numkeys should be greater than 0"
@@ -334,8 +345,8 @@ func (m *multiPop) parse(args [][]byte, firstWord, lastWord string) (problem str
 		return errSyntax
 	}
 	m.keys, args = args[1:1+n], args[1+n:]
-	m.last = bytes.EqualFold(args[0], []byte(lastWord))
-	if !m.last && !bytes.EqualFold(args[0], []byte(firstWord)) {
+	m.last = bytes.EqualFold(args[0], []byte(of.lastWord))
+	if !m.last && !bytes.EqualFold(args[0], []byte(of.firstWord)) {
 		return errSyntax
 	}
 	m.count = 1
@@ -376,20 +387,24 @@ func (c *client) popFirstList(m *multiPop) (done bool) {
 	return false
 }
 
-func lmpop(c *client, args [][]byte) {
+func lmpop(c *client, args [][]byte) { c.popSeveral(args, &popsOfLists) }
+
+func blmpop(c *client, args [][]byte) { c.popSeveralBlocking(args, &popsOfLists) }
+
+func (c *client) popSeveral(args [][]byte, of *popsOf) {
 	var m multiPop
-	if problem := m.parse(args[1:], "LEFT", "RIGHT"); problem != "" {
+	if problem := m.parse(args[1:], of); problem != "" {
 		c.fail(problem)
 		return
 	}
-	if !c.popFirstList(&m) {
+	if !of.popFirst(c, &m) {
 		c.nullArray()
 	}
 }
 
-func blmpop(c *client, args [][]byte) {
+func (c *client) popSeveralBlocking(args [][]byte, of *popsOf) {
 	var m multiPop
-	if problem := m.parse(args[2:], "LEFT", "RIGHT"); problem != "" {
+	if problem := m.parse(args[2:], of); problem != "" {
 		c.fail(problem)
 		return
 	}
@@ -398,8 +413,8 @@ func blmpop(c *client, args [][]byte) {
 		c.fail(problem)
 		return
 	}
-	if !c.popFirstList(&m) {
-		c.block(args, wait{keys: m.keys, typ: "list", timeoutMs: timeoutMs, timedOut: answerNullArray})
+	if !of.popFirst(c, &m) {
+		c.block(args, wait{keys: m.keys, typ: of.typ, timeoutMs: timeoutMs, timedOut: answerNullArray})
 	}
 }
 

@@ -310,10 +310,6 @@ func (c *client) popScoredBlocking(args [][]byte, last bool) {
 			return
 		}
 	}
-	c.waitForScored(args, keys, timeoutMs)
-}
-
-func (c *client) waitForScored(args, keys [][]byte, timeoutMs int64) {
 	c.block(args, wait{keys: keys, typ: "zset", timeoutMs: timeoutMs, timedOut: answerNullArray})
 }
 
@@ -336,32 +332,9 @@ func (c *client) popFirstScored(m *multiPop) (done bool) {
 	return false
 }
 
-func zmpop(c *client, args [][]byte) {
-	var m multiPop
-	if problem := m.parse(args[1:], "MIN", "MAX"); problem != "" {
-		c.fail(problem)
-		return
-	}
-	if !c.popFirstScored(&m) {
-		c.nullArray()
-	}
-}
+func zmpop(c *client, args [][]byte) { c.popSeveral(args, &popsOfZsets) }
 
-func bzmpop(c *client, args [][]byte) {
-	var m multiPop
-	if problem := m.parse(args[2:], "MIN", "MAX"); problem != "" {
-		c.fail(problem)
-		return
-	}
-	timeoutMs, problem := parseTimeout(args[1])
-	if problem != "" {
-		c.fail(problem)
-		return
-	}
-	if !c.popFirstScored(&m) {
-		c.waitForScored(args, m.keys, timeoutMs)
-	}
-}
+func bzmpop(c *client, args [][]byte) { c.popSeveralBlocking(args, &popsOfZsets) }
 
 func zrandmember(c *client, args [][]byte) {
 	if len(args) > 2 {
