@@ -137,9 +137,6 @@ var acceptedParameters = []struct {
 		{"lfu-log-factor", "", "10", number(0, math.MaxInt32), anytime},
 		{"lfu-decay-time", "", "1", number(0, math.MaxInt32), anytime},
 	}},
-	{"there are no keyspace notifications yet", []known{
-		{"notify-keyspace-events", "", "", checked(eventClasses, "of the letters K E g $ l s h z x e t d m n A"), anytime},
-	}},
 	{"clients' caches are not tracked yet", []known{
 		{"tracking-table-max-keys", "", "1000000", number(0, math.MaxInt64), anytime},
 	}},
@@ -239,6 +236,9 @@ var refusedParameters = []struct {
 }{
 	{"there is no persistence yet", []known{
 		{"appendonly", "", "no", yesNo, anytime},
+	}},
+	{"there are no keyspace notifications yet", []known{
+		{"notify-keyspace-events", "", "", checked(eventClasses, "of the letters K E g $ l s h z x e t d m n A"), anytime},
 	}},
 	{"there is no replication yet", []known{
 		{"replicaof", "slaveof", "", checked(noMaster, "no one"), atStart},

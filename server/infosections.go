@@ -124,13 +124,14 @@ func replicationInfo(w *info.Writer) {
 }
 
 func (s *Server) statsInfo(w *info.Writer) {
-	var commands, hits, misses, expired, inBytes, outBytes int64
+	var commands, hits, misses, expired, fields, inBytes, outBytes int64
 	for _, sl := range s.gate.slots {
 		for i := range sl.stats.commands {
 			commands += sl.stats.commands[i].calls
 		}
 		st := sl.view.Stats()
-		hits, misses, expired = hits+st.Hits, misses+st.Misses, expired+st.Expired
+		hits, misses = hits+st.Hits, misses+st.Misses
+		expired, fields = expired+st.Expired, fields+st.Fields
 		inBytes, outBytes = inBytes+sl.stats.inBytes, outBytes+sl.stats.outBytes
 	}
 	w.Int("total_connections_received", s.counters.connections.Load())
@@ -140,6 +141,7 @@ func (s *Server) statsInfo(w *info.Writer) {
 	w.Int("total_net_output_bytes", outBytes)
 	w.Int("rejected_connections", s.counters.rejectedConnections.Load())
 	w.Int("expired_keys", expired)
+	w.Int("expired_subkeys", fields)
 	w.Int("evicted_keys", 0)
 	w.Int("keyspace_hits", hits)
 	w.Int("keyspace_misses", misses)

@@ -115,7 +115,9 @@ func (s *Server) memoryInfo(w *info.Writer) {
 	w.Int("mem_hotkeys", s.tracker.MemoryBytes())
 	w.Str("mem_allocator", "go-"+strings.TrimPrefix(runtime.Version(), "go"))
 	w.Int("active_defrag_running", 0)
-	w.Int("lazyfree_pending_objects", 0)
+	pending, freed := s.store.Freeing()
+	w.Int("lazyfree_pending_objects", pending)
+	w.Int("lazyfreed_objects", freed)
 }
 
 // clientBytes is what all sessions hold.

@@ -134,6 +134,14 @@ func (s *Store) bury(c collection) {
 	case c.footprint() <= buryMax:
 		c.release(s)
 	default:
-		s.releasing.Go(func() { c.release(s) })
+		s.freeing.Add(1)
+		s.releasing.Go(func() {
+			c.release(s)
+			s.freeing.Add(-1)
+			s.freed.Add(1)
+		})
 	}
 }
+
+// Freeing returns how many collections are being freed in the background, and how many have been.
+func (s *Store) Freeing() (now, before int64) { return s.freeing.Load(), s.freed.Load() }

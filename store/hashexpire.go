@@ -24,7 +24,11 @@ func (v *View) sweepFields(h *hash) {
 		return
 	}
 	v.cycleTable(h.table, 0, func(t *table, g *segment) {
-		v.sweep(t, g, func(_ uint64, e Entry) bool { return e.expired(v.nowMs) })
+		v.sweep(t, g, func(_ uint64, e Entry) bool {
+			over := e.expired(v.nowMs)
+			v.stats.Fields += int64(one(over))
+			return over
+		})
 	})
 }
 

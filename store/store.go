@@ -26,6 +26,8 @@ type Store struct {
 	databases   int
 	encodings   Encodings
 	waiting     atomic.Int64   // registrations in the shards' waiters
+	freeing     atomic.Int64   // collections that are being freed in the background
+	freed       atomic.Int64   // collections that were
 	releasing   sync.WaitGroup // goroutines that free the memory of flushed tables and of large collections
 }
 

@@ -44,6 +44,7 @@ type Stats struct {
 	Hits    int64 // lookups for reading that found a key
 	Misses  int64 // lookups for reading that found none
 	Expired int64 // keys removed because their time was over
+	Fields  int64 // fields of hashes removed because their time was over
 }
 
 // A lockedKey remembers the position of a key that was locked. The key is recognised by where its bytes are.
