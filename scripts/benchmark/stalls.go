@@ -16,7 +16,8 @@ const (
 	stallBatch         = 100 // elements of a command that fills
 	// stallWatch is how long the other client goes on asking after a removal: servers free memory in the background, and
 	// an expired key is looked for ten times a second.
-	stallWatch = 2 * time.Second
+	stallWatch      = 2 * time.Second
+	stallWatchQuick = 500 * time.Millisecond
 )
 
 // stallTypes are the collections removed. The element of the fill is written %d.
@@ -47,16 +48,16 @@ var removals = []struct {
 
 // stalls measures how long another client waits at worst while a collection is removed.
 func (b *bench) stalls() error {
-	elements := stallElements
+	elements, watch := stallElements, stallWatch
 	if b.quick {
-		elements = stallElementsQuick
+		elements, watch = stallElementsQuick, stallWatchQuick
 	}
 	result := table{
 		title: fmt.Sprintf("Longest wait of another client, which sends GET after GET, while a collection of %d elements is "+
 			"removed, ms", elements),
 		header: []string{""},
 		remarks: []string{fmt.Sprintf("ours / peer, each on one core with its default parameters; watched for %v after the "+
-			"removal. In brackets: how long the removing command itself took.", stallWatch)},
+			"removal. In brackets: how long the removing command itself took.", watch)},
 	}
 	for _, removal := range removals {
 		result.header = append(result.header, removal.name)
@@ -66,7 +67,7 @@ func (b *bench) stalls() error {
 		var cells [2][]string
 		for side, of := range []binary{b.ours, b.peer} {
 			var err error
-			if cells[side], err = b.stallsOf(of, typ.name, typ.command, typ.words, elements); err != nil {
+			if cells[side], err = b.stallsOf(of, typ.name, typ.command, typ.words, elements, watch); err != nil {
 				return fmt.Errorf("%s on %s: %w", typ.name, of.name, err)
 			}
 		}
@@ -80,7 +81,7 @@ func (b *bench) stalls() error {
 }
 
 // stallsOf fills one collection on a fresh server and removes copies of it.
-func (b *bench) stallsOf(of binary, name, command string, words []string, elements int) ([]string, error) {
+func (b *bench) stallsOf(of binary, name, command string, words []string, elements int, watch time.Duration) ([]string, error) {
 	s, err := of.start(b.serverCPUs)
 	if err != nil {
 		return nil, err
@@ -97,7 +98,7 @@ func (b *bench) stallsOf(of binary, name, command string, words []string, elemen
 		if _, err := s.control.Do("COPY", "original", "victim", "REPLACE"); err != nil {
 			return nil, err
 		}
-		took, longest, err := watched(s, removal.command)
+		took, longest, err := watched(s, removal.command, watch)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", removal.name, err)
 		}
@@ -146,25 +147,25 @@ func fillOne(s *server, command string, words []string, elements int) error {
 
 // watched sends a command while another client asks for another key again and again, and returns how long the command
 // took and the longest that the other one waited.
-func watched(s *server, command []string) (took, longest time.Duration, err error) {
+func watched(s *server, command []string, watch time.Duration) (took, longest time.Duration, err error) {
 	other, err := resp.Dial(s.address, replyTimeout)
 	if err != nil {
 		return 0, 0, err
 	}
 	defer other.Close()
 	const before = 100 * time.Millisecond
-	stop, watch := make(chan struct{}), make(chan error, 1)
+	stop, stopped := make(chan struct{}), make(chan error, 1)
 	go func() {
 		for {
 			select {
 			case <-stop:
-				watch <- nil
+				stopped <- nil
 				return
 			default:
 			}
 			begin := time.Now()
 			if _, err := other.Do("GET", "other"); err != nil {
-				watch <- err
+				stopped <- err
 				return
 			}
 			longest = max(longest, time.Since(begin))
@@ -174,9 +175,9 @@ func watched(s *server, command []string) (took, longest time.Duration, err erro
 	begin := time.Now()
 	_, err = s.control.Do(command...)
 	took = time.Since(begin)
-	time.Sleep(stallWatch)
+	time.Sleep(watch)
 	close(stop)
-	if watchErr := <-watch; err == nil {
+	if watchErr := <-stopped; err == nil {
 		err = watchErr
 	}
 	return took, longest, err
