@@ -8,6 +8,11 @@
 // test sends random commands to both and compares. Where the two are meant to
 // differ, the difference stands in a table with its reason.
 //
+// The differential test sends 4000 commands for each data type; -commands sends
+// more, and -seed others:
+//
+//	go test ./tests -run Differential -commands 100000 -seed 2 -timeout 1h
+//
 // The environment chooses what is tested:
 //
 //	KVSERVER_ADDR  host:port of a server that already runs. Tests that need a
