@@ -35,6 +35,7 @@ type waiting struct {
 	timer  *time.Timer // nil: no timeout
 	silent bool        // CLIENT REPLY dropped the reply when the command came
 	idle   bool        // the latest run found nothing to do
+	again  bool        // it is, or was, run again
 	ns     int64       // what the runs took
 }
 
@@ -192,7 +193,7 @@ func (c *client) mayBeServed(key []byte, look *glance) bool {
 // serve runs the command of a client that waits again, and reports whether that ended the wait.
 func (c *client) serve() bool {
 	st := c.waiting
-	st.idle = false
+	st.idle, st.again = false, true
 	c.buf = nil
 	c.limitOutput()
 	c.lookNs = c.s.observe.lookFrom(int(requestBytes(st.args)))

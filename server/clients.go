@@ -291,6 +291,7 @@ func (c *client) killSelected(f *clientFilter) (killed int64) {
 func (c *client) kill() {
 	c.closed = true
 	c.leaveChannels()
+	c.leaveMonitors()
 	c.s.clients.remove(c)
 	c.conn.Close(false)
 }
@@ -398,6 +399,7 @@ func (c *client) flagLetters() string {
 		letter byte
 		on     bool
 	}{
+		{'O', c.monitoring},
 		{'P', c.subscribed()},
 		{'b', c.waiting != nil || c.s.pause.waits(c)},
 		{'x', c.multi != nil || c.inExec},

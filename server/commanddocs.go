@@ -49,7 +49,7 @@ const (
 
 // docs has an entry for every command and subcommand, by full name.
 var docs = joinDocs(generalDocs, listDocs, hashDocs, setDocs, zsetDocs, streamDocs, bitmapDocs, hyperloglogDocs, geoDocs,
-	dumpDocs, sortDocs, pubsubDocs, commandlogDocs, latencyDocs)
+	dumpDocs, sortDocs, pubsubDocs, commandlogDocs, latencyDocs, monitorDocs)
 
 func joinDocs(families ...map[string]doc) map[string]doc {
 	all := map[string]doc{}

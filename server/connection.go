@@ -41,6 +41,7 @@ func ping(c *client, args [][]byte) {
 func echo(c *client, args [][]byte) { c.bulk(args[1]) }
 
 func quit(c *client, _ [][]byte) {
+	c.stopMonitoring()
 	c.ok()
 	c.closeAfterReply()
 }
@@ -48,6 +49,7 @@ func quit(c *client, _ [][]byte) {
 // reset takes the connection back to how it began, MULTI, subscriptions, name, database and authentication included.
 func reset(c *client, _ [][]byte) {
 	c.discardMulti()
+	c.stopMonitoring()
 	c.leaveChannels()
 	c.claimMessages()
 	c.speak(false)

@@ -42,6 +42,10 @@ func (c *client) dispatch(args [][]byte) bool {
 		c.reject(cmd, fmt.Sprintf(errSubscribeMode, cmd.fullName))
 		return true
 	}
+	if c.monitoring && cmd.flags&(write|readonly|mayReplicate) != 0 {
+		c.reject(cmd, errKeysWhileMonitoring)
+		return true
+	}
 	if c.s.pause.holds(c, cmd) {
 		c.s.pause.park(c)
 		return false
@@ -150,6 +154,7 @@ func (c *client) runExclusive(cmd *command, args [][]byte) {
 
 // withGate runs fn with the gate closed and the view bound accordingly.
 func (c *client) withGate(fn func()) {
+	c.tellMonitors() // of what came before
 	c.s.gate.exclusive(c.slot, func() {
 		if c.closed { // killed while it waited
 			c.verdict = transport.Abort
@@ -172,15 +177,15 @@ func (c *client) call(cmd *command, args [][]byte) {
 	cmd.handle(c, args)
 	clock.advance()
 	ns, replyBytes := clock.atNs-began, len(c.buf)-from
-	if st := c.waiting; st != nil {
-		st.ns += ns
-		if st.idle {
-			return // it counts when the wait ends
-		}
-		ns = st.ns
+	if c.waiting != nil {
+		c.waiting.ns += ns
+		ns = c.waiting.ns
 	}
 	if ns >= c.lookNs || replyBytes >= c.s.observe.replyBytes {
 		c.look(cmd, args, ns, replyBytes)
+	}
+	if c.waiting != nil && c.waiting.idle {
+		return // it counts when the wait ends
 	}
 	c.record(cmd, ns)
 }

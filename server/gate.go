@@ -22,6 +22,7 @@ type slot struct {
 	row      []frame           // neighbours in a pipeline that run together
 	clock    clock
 	stats    slotStats
+	shown    []byte // for monitors
 
 	lastName []byte   // spelling of the latest command name seen here, as the client wrote it
 	last     *command // its row: a pipeline mostly repeats itself, and this spares the map

@@ -20,6 +20,7 @@ type observation struct {
 	replyBytes   int   // likewise calls whose replies have at least so much
 	logs         [logKinds]commandLog
 	latency      latencyMonitor
+	monitors     monitors
 }
 
 const (
@@ -71,15 +72,20 @@ func (s *Server) applyObservation() error {
 		o.tookNs = min(o.tookNs, min(ms, math.MaxInt64/nsPerMs)*nsPerMs)
 	}
 	o.requestBytes, o.replyBytes = int(o.logs[largeRequestLog].atLeast), int(o.logs[largeReplyLog].atLeast)
+	s.lookAtAll()
+	return nil
+}
+
+// lookAtAll looks at what runs until the batches that have begun end. The caller holds the gate.
+func (s *Server) lookAtAll() {
 	for _, c := range s.clients.all() {
 		c.lookNs = 0
 	}
-	return nil
 }
 
 // lookFrom is the time from which the calls of a batch are looked at.
 func (o *observation) lookFrom(inputBytes int) int64 {
-	if inputBytes >= o.requestBytes {
+	if inputBytes >= o.requestBytes || o.monitors.any() {
 		return 0
 	}
 	return o.tookNs
@@ -90,6 +96,13 @@ func (c *client) look(cmd *command, args [][]byte, tookNs int64, replyBytes int)
 	o := &c.s.observe
 	secret := c.secret
 	c.secret = c.secret[:0]
+	st := c.waiting
+	if o.monitors.any() && cmd.flags&(skipMonitor|admin) == 0 && (st == nil || !st.again) {
+		c.show(args, secret)
+	}
+	if st != nil && st.idle {
+		return // it is not over yet
+	}
 	event := eventCommand
 	if cmd.flags&fast != 0 {
 		event = eventFastCommand

@@ -125,7 +125,7 @@ func (s *Server) closeStale(now time.Time) {
 	s.gate.exclusive(nil, func() {
 		s.closeSlow(now)
 		for _, c := range s.clients.all() {
-			if timeout != 0 && c.waiting == nil && !c.subscribed() && now.UnixNano()-c.activeNs > timeout*1e9 {
+			if timeout != 0 && c.waiting == nil && !c.subscribed() && !c.monitoring && now.UnixNano()-c.activeNs > timeout*1e9 {
 				s.log.Log(ctx, levelVerbose, "closing idle client", "client", c.describe())
 				c.conn.Close(false)
 			}

@@ -127,6 +127,7 @@ func (s *Server) families() []group {
 		}},
 		{"server", 0, commandlogRows, map[string][]row{"commandlog": commandlogSubRows, "slowlog": slowlogSubRows}},
 		{"server", 0, latencyRows, map[string][]row{"latency": latencySubRows}},
+		{"server", 0, monitorRows, nil},
 		{"server", 0, hotkeysRows, map[string][]row{"hotkeys": hotkeysSubRows}},
 	}
 }

@@ -43,6 +43,8 @@ type client struct {
 	sub    *subscriber // nil if it has never subscribed
 	pushes []byte      // messages that follow the reply of the command being run
 
+	monitoring bool // MONITOR
+
 	lookNs int64 // calls that take this long are looked at, in the batch being run
 	secret []int // indexes of arguments of the command being run that nobody shall see
 
@@ -76,6 +78,7 @@ func (c *client) Feed(in, out []byte) (used, need int, reply []byte, v transport
 	c.slot.stats.inBytes += int64(used)
 	c.slot.stats.outBytes += int64(len(c.buf) - before)
 	c.slot.forgetArgs()
+	c.tellMonitors()
 	c.slot.countAccesses()
 	c.queryBytes = len(in) - used
 	c.activeNs = c.slot.clock.unixUs() * 1e3
@@ -210,6 +213,7 @@ func (c *client) Closed() {
 	c.stopWaiting()
 	c.discardMulti()
 	c.leaveChannels()
+	c.leaveMonitors()
 	c.s.pause.forget(c)
 	c.s.clients.remove(c)
 }
