@@ -291,12 +291,12 @@ var typeGrammars = map[string][]string{
 4 GEOSEARCH geokey FROMLONLAT x y BYRADIUS near KM [ASC|DESC] [COUNT small] [WITHDIST]
 3 GEOSEARCH geokey FROMLONLAT x y BYBOX near near KM [ASC|DESC] [COUNT small ANY] [WITHDIST]
 2 GEOSEARCH geokey [FROMLONLAT lon lat] BYBOX radius radius unit [BYRADIUS radius unit] [word]
-3 GEOSEARCHSTORE geokey geokey FROMLONLAT x y BYRADIUS near KM [ASC|DESC] [COUNT small]
+3 GEOSEARCHSTORE geokey geokey FROMLONLAT x y BYRADIUS near KM [ASC|DESC]
 2 GEOSEARCHSTORE geokey geokey FROMMEMBER few BYBOX radius radius unit [STOREDIST]
 3 GEORADIUS geokey x y near KM [WITHDIST] [WITHCOORD] [ASC|DESC] [COUNT small]
 2 GEORADIUS geokey x y near KM (STORE|STOREDIST) geokey
 2 GEORADIUSBYMEMBER geokey few radius unit [WITHDIST] [WITHHASH] [ASC|DESC]
-1 GEORADIUSBYMEMBER geokey few radius unit [COUNT small] (STORE|STOREDIST) geokey
+1 GEORADIUSBYMEMBER geokey few radius unit (STORE|STOREDIST) geokey
 1 GEORADIUS_RO geokey lon lat radius unit [WITHDIST] [ASC|DESC] [STORE geokey]
 1 GEORADIUSBYMEMBER_RO geokey few radius unit [WITHDIST] [ASC|DESC]
 2 ZRANGE geokey 0 -1 WITHSCORES
@@ -578,6 +578,8 @@ func typeOutOfScope(args []string) bool {
 		return spoilsLexicalOrder(args)
 	case "SORT":
 		return storesAnyOrder(args)
+	case "GEOSEARCHSTORE", "GEORADIUS", "GEORADIUSBYMEMBER": // of equal distances, any
+		return hasWord(args, "COUNT") && (strings.HasSuffix(commandName(args, 1), "STORE") || hasWord(args, "STORE") || hasWord(args, "STOREDIST"))
 	case "PFSELFTEST":
 		return true
 	}

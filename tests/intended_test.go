@@ -208,16 +208,22 @@ func sameSort(args []string, ours, theirs value) bool {
 	return sameSet(args, ours, theirs)
 }
 
-// sameFound leaves the order open if none was asked for, and if ANY was, which
-// ones were found.
+// sameFound leaves the order of equal distances open, and any if none was asked
+// for. If that or ANY decides which ones are within a COUNT, their number and
+// distances are compared.
 func sameFound(args []string, ours, theirs value) bool {
-	if ours.kind != theirs.kind || ours.null != theirs.null {
+	if ours.kind != theirs.kind || ours.null != theirs.null || len(ours.elems) != len(theirs.elems) {
 		return false
 	}
-	if hasWord(args, "ANY") {
-		return len(ours.elems) == len(theirs.elems)
+	sorted := hasWord(args, "ASC") || hasWord(args, "DESC") || hasWord(args, "COUNT")
+	if hasWord(args, "WITHDIST") && sorted && !hasWord(args, "ANY") {
+		for i := range ours.elems {
+			if !closeNumbers(ours.elems[i].elems[1], theirs.elems[i].elems[1]) {
+				return false
+			}
+		}
 	}
-	return !hasWord(args, "ASC") && !hasWord(args, "DESC") && !hasWord(args, "COUNT") && sameSet(args, ours, theirs)
+	return hasWord(args, "COUNT") || sameSet(args, ours, theirs)
 }
 
 // sameButFor compares maps, flat or not, at any depth, without some fields and
