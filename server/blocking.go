@@ -124,12 +124,24 @@ func (c *client) postReply(st *waiting) {
 }
 
 // serveWaiters runs the commands of those who wait for keys that may have become ready. It runs under the gate; v is any
-// view without locks. Serving one may make other keys ready, whose waiters follow.
+// view without locks. Serving one may make other keys ready, whose waiters follow. A key is in the queue once, however many
+// have been served who name it: each turn of a key looks at all who wait for it.
 func (s *Server) serveWaiters(v *store.View, keys [][]byte) {
 	var ws []*store.Waiter
-	for len(keys) > 0 && s.store.Waiting() {
-		key := keys[0]
-		keys = keys[1:]
+	var queue [][]byte
+	queued := map[string]bool{}
+	add := func(keys [][]byte) {
+		for _, key := range keys {
+			if !queued[string(key)] {
+				queued[string(key)] = true
+				queue = append(queue, key)
+			}
+		}
+	}
+	for add(keys); len(queue) > 0 && s.store.Waiting(); {
+		key := queue[0]
+		queue = queue[1:]
+		delete(queued, string(key))
 		v.Exclusive()
 		ws = v.WaitersOf(key, ws[:0])
 		v.Unlock()
@@ -142,23 +154,47 @@ func (s *Server) serveWaiters(v *store.View, keys [][]byte) {
 			cmd, args := waiter.waiting.cmd, waiter.waiting.args
 			if waiter.serve() {
 				look = glance{}
-				keys = cmd.appendKeys(keys, args)
+				add(cmd.appendKeys(nil, args))
 			}
 		}
 	}
 }
 
-// tellOfExpired serves those who want to hear that their key has vanished: when it expires, no command tells them.
+// tellOfExpired serves those who want to hear that their key has vanished: when it expires, no command tells them. It looks
+// at each key once, however many wait for it.
 func (s *Server) tellOfExpired(v *store.View) {
+	type name struct {
+		db  int
+		key string
+	}
 	s.gate.exclusive(nil, func() {
-		var keys [][]byte
+		var vanished [][]byte
+		seen := map[name]bool{}
 		for _, c := range s.clients.all() {
-			if c.waiting != nil && c.waiting.gone {
-				keys = append(keys, c.waiting.keys...)
+			if c.waiting == nil || !c.waiting.gone {
+				continue
+			}
+			for _, key := range c.waiting.keys {
+				n := name{c.db, string(key)}
+				if seen[n] {
+					continue
+				}
+				seen[n] = true
+				if c.typeNow(key) != c.waiting.typ {
+					vanished = append(vanished, key)
+				}
 			}
 		}
-		s.serveWaiters(v, keys)
+		s.serveWaiters(v, vanished)
 	})
+}
+
+// typeNow is the type of the value at a key, looked at without a trace.
+func (c *client) typeNow(key []byte) string {
+	c.bindView()
+	c.view.Exclusive()
+	defer c.view.Unlock()
+	return c.view.Peek(key).Type()
 }
 
 // glance remembers the type of the key that is being served, so that a thousand waiters for a key that is empty again
@@ -173,10 +209,7 @@ type glance struct {
 func (c *client) mayBeServed(key []byte, look *glance) bool {
 	st := c.waiting
 	if !look.taken || look.db != c.db {
-		c.bindView()
-		c.view.Exclusive()
-		*look = glance{true, c.db, c.view.Peek(key).Type()}
-		c.view.Unlock()
+		*look = glance{true, c.db, c.typeNow(key)}
 	}
 	if look.typ != st.typ {
 		return st.gone
