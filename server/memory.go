@@ -13,7 +13,11 @@ import (
 )
 
 var memorySubRows = []row{
+	{"doctor", 2, exclusive, nil, "4.0.0", "Outputs a memory problems report.", memoryDoctor},
 	{"help", 2, loading | stale, nil, "4.0.0", "Returns helpful text about the different subcommands.", memoryHelp},
+	{"malloc-stats", 2, 0, nil, "4.0.0", "Returns the allocator statistics.", memoryMallocStats},
+	{"purge", 2, 0, nil, "4.0.0", "Asks the allocator to release memory.", memoryPurge},
+	{"stats", 2, exclusive, nil, "4.0.0", "Returns details about memory usage.", memoryStats},
 	{"usage", -3, readonly, specs{keysAt(kRO, 2, 2, 1)}, "4.0.0", "Estimates the memory usage of a key.", memoryUsage},
 }
 
@@ -43,6 +47,14 @@ func memoryUsage(c *client, args [][]byte) {
 
 func memoryHelp(c *client, _ [][]byte) {
 	c.help("memory",
+		"DOCTOR",
+		"    Return a report about what looks wrong with the memory.",
+		"MALLOC-STATS",
+		"    Return the counters of the allocators.",
+		"PURGE",
+		"    Give free memory back to the system, within a fraction of a second.",
+		"STATS",
+		"    Return what the memory is used for.",
 		"USAGE <key> [SAMPLES <count>]",
 		"    Return the bytes that <key> and its value take.")
 }
@@ -51,6 +63,7 @@ func memoryHelp(c *client, _ [][]byte) {
 type memoryUse struct {
 	startupBytes int64
 	peakBytes    atomic.Int64
+	purge        atomic.Bool // MEMORY PURGE waits for the periodic work
 }
 
 // usedBytes is the memory that the process holds and needs: the store's pages outside the Go heap, and what the

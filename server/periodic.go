@@ -151,7 +151,8 @@ func (s *Server) returnMemory(now time.Time) {
 	s.lastUsed, s.lastReleased = used, released
 	_, held := goBytes()
 	garbage := held > s.kept+s.kept/4*3+returnBytes
-	if s.dropped < returnBytes && !garbage || now.Sub(s.returnedAt) < returnEvery {
+	asked := s.memory.purge.Swap(false)
+	if !asked && (s.dropped < returnBytes && !garbage || now.Sub(s.returnedAt) < returnEvery) {
 		return
 	}
 	s.dropped, s.returnedAt = 0, now
