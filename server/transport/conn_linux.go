@@ -61,6 +61,9 @@ func (c *conn) Post(b []byte) {
 	if c.mail.gone || len(b) == 0 {
 		return
 	}
+	if c.mail.out == nil {
+		c.mail.out = c.loop.mailBufferLocked()
+	}
 	c.mail.out = append(c.mail.out, b...)
 	c.outBytes.Add(int64(len(b)))
 	c.loop.notifyLocked(c)
@@ -71,7 +74,8 @@ func (c *conn) Claim(dst []byte) []byte {
 	defer c.loop.mu.Unlock()
 	dst = append(dst, c.mail.out...)
 	c.outBytes.Add(-int64(len(c.mail.out)))
-	c.mail.out = c.loop.t.release(c.mail.out, keepBytes)
+	c.loop.recycleLocked(c.mail.out)
+	c.mail.out = nil
 	return dst
 }
 

@@ -30,6 +30,8 @@ const (
 	// handOverBytes is the rest of a reply from which the loop gives its buffer to the connection and takes another,
 	// if the rest fills a fourth of it.
 	handOverBytes = 16 << 10
+	mailBytesMax  = 64 << 10 // the largest buffer of mail that is used again
+	spareBytesMax = 1 << 20  // of such buffers that wait for that
 )
 
 // In an event, Pad is the generation of the connection whose descriptor Fd is, or one of these.
@@ -64,7 +66,6 @@ type loop struct {
 	resting []*listener // out of descriptors
 
 	mailed []*conn // the mail being delivered
-	spare  []byte  // a buffer in exchange for a mail's
 
 	wound bool // every conn was told of the end
 
@@ -75,9 +76,11 @@ type loop struct {
 
 	mu struct {
 		sync.Mutex
-		mail    []*conn
-		arrived []arrival
-		stopped bool // wakefd is closed
+		mail       []*conn
+		arrived    []arrival
+		stopped    bool     // wakefd is closed
+		spare      [][]byte // empty buffers for mail
+		spareBytes int      // their capacity
 	}
 }
 
@@ -401,16 +404,47 @@ func (l *loop) deliver() {
 	for _, a := range arrived {
 		l.admit(a)
 	}
+	var written []byte
 	for i, c := range mailed {
 		mailed[i] = nil
 		l.mu.Lock()
+		l.recycleLocked(written)
 		m := c.mail
-		c.mail = mail{out: l.spare[:0], gone: m.gone}
+		c.mail = mail{gone: m.gone}
 		l.mu.Unlock()
 		l.obey(c, &m)
-		l.spare = l.t.release(m.out, keepBytes)
+		written = m.out
 	}
+	l.mu.Lock()
+	l.recycleLocked(written)
+	l.mu.Unlock()
 	l.mailed = mailed
+}
+
+// recycleLocked keeps a buffer of mail that is delivered for the next mail, whoever's it is: a busy channel's messages to a
+// client fill in each round a buffer that an idle connection may not keep. l.mu must be held.
+func (l *loop) recycleLocked(buf []byte) {
+	switch {
+	case cap(buf) == 0:
+	case cap(buf) <= mailBytesMax && l.mu.spareBytes+cap(buf) <= spareBytesMax:
+		l.mu.spare = append(l.mu.spare, buf[:0])
+		l.mu.spareBytes += cap(buf)
+	default:
+		l.t.release(buf, keepBytes)
+	}
+}
+
+// mailBufferLocked returns a buffer for mail, or nil if none is spare. l.mu must be held.
+func (l *loop) mailBufferLocked() []byte {
+	last := len(l.mu.spare) - 1
+	if last < 0 {
+		return nil
+	}
+	buf := l.mu.spare[last]
+	l.mu.spare[last] = nil
+	l.mu.spare = l.mu.spare[:last]
+	l.mu.spareBytes -= cap(buf)
+	return buf
 }
 
 // obey does what a mail says.
