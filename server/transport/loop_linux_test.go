@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"log/slog"
@@ -275,5 +276,34 @@ func TestOutOfDescriptors(t *testing.T) {
 			}
 			clients[59].expect("b\n")
 		})
+	}
+}
+
+// TestMailBuffersAreKeptWithinBounds: those of one delivery serve the next, up to a size each and together.
+func TestMailBuffersAreKeptWithinBounds(t *testing.T) {
+	h := start(t, "plain", 1)
+	h.posts.Store(true)
+	var l *loop
+	for i := range 40 {
+		c, s := h.dial()
+		l = s.c.(*conn).loop
+		size := 40_000 + i%2*40_000 // below and beyond the largest that is kept
+		s.c.Post(bytes.Repeat([]byte("x"), size))
+		c.expectX(size)
+		s.c.Post([]byte("x"))
+		c.expectX(1)
+	}
+	l.quiet(t)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	total := 0
+	for _, buf := range l.mu.spare {
+		if cap(buf) > mailBytesMax {
+			t.Errorf("a buffer of %d bytes is kept", cap(buf))
+		}
+		total += cap(buf)
+	}
+	if total != l.mu.spareBytes || total == 0 || total > spareBytesMax {
+		t.Errorf("%d bytes are kept, %d counted", total, l.mu.spareBytes)
 	}
 }
