@@ -48,8 +48,9 @@ var latencyDocs = map[string]doc{
 const (
 	eventCommand     = "command"
 	eventFastCommand = "fast-command"
-	eventExpireCycle = "expire-cycle" // the longest step of an expiry cycle, in which it held locks
-	eventGate        = "gate"         // from when the first slot was closed until all were open again
+	eventExpireCycle = "expire-cycle"    // the longest step of an expiry cycle, in which it held locks
+	eventGate        = "gate"            // from when the first slot was closed until all were open again
+	eventPause       = "collector-pause" // the longest in which the Go collector stopped everything, a bucket's lower bound
 )
 
 // latencySamplesMax is how many samples of an event are kept, as in Redis: one for each second in which it was slow.

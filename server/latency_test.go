@@ -1,6 +1,9 @@
 package server
 
 import (
+	"math"
+	"runtime"
+	"runtime/metrics"
 	"strings"
 	"testing"
 	"time"
@@ -127,5 +130,27 @@ func TestLatencyHistogram(t *testing.T) {
 	}
 	if got := do(c, "LATENCY", "HISTOGRAM"); !strings.HasPrefix(got, "%5\r\n$10\r\nconfig|get") { // with HELLO and LATENCY HISTOGRAM
 		t.Errorf("all: %q", got)
+	}
+}
+
+func TestLongestPause(t *testing.T) {
+	h := &metrics.Float64Histogram{Counts: []uint64{5, 3, 1, 0}, Buckets: []float64{math.Inf(-1), 0.001, 0.01, 0.1, 1}}
+	for _, test := range []struct {
+		seen []uint64
+		want time.Duration
+	}{
+		{[]uint64{5, 3, 1, 0}, 0}, {[]uint64{4, 3, 1, 0}, 0}, {[]uint64{4, 2, 1, 0}, time.Millisecond}, {[]uint64{5, 3, 0, 0}, 10 * time.Millisecond},
+	} {
+		if got := longestPause(test.seen, h); got != test.want {
+			t.Errorf("%v: %v, want %v", test.seen, got, test.want)
+		}
+	}
+	s := newTestServer(t, "--latency-monitor-threshold", "100000")
+	for range 2 {
+		runtime.GC()
+		s.pauses.watch(&s.observe.latency, time.Now())
+	}
+	if s.pauses.seen == nil || len(s.observe.latency.names()) > 0 {
+		t.Error("no histogram, or a pause of more than a minute")
 	}
 }

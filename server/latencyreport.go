@@ -82,6 +82,8 @@ var latencyAdvice = map[string]string{
 		"some random seconds.",
 	eventGate: "Some commands need the whole server for themselves: FLUSHALL, KEYS, CONFIG SET, INFO, CLIENT LIST, " +
 		"DEBUG, transactions with any of these. INFO commandstats tells how often they are called and how long they take.",
+	eventPause: "The Go collector stops everything for far less than a millisecond. If it took longer, the process did not get its " +
+		"processors: see fast-command.",
 }
 
 // report says how slow which events were, and what to do.

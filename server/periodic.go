@@ -58,6 +58,7 @@ func (s *Server) housekeeping(sl *slot, now time.Time) {
 	s.closeStale(now)
 	s.rates.sample(s, now)
 	s.sampleMemory()
+	s.pauses.watch(&s.observe.latency, now)
 	s.returnMemory(now)
 }
 

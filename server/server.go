@@ -52,6 +52,7 @@ type Server struct {
 	// The periodic work's own memory.
 	staleChecked time.Time
 	toldAt       time.Time // of the latest tellOfExpired
+	pauses       pauseWatch
 	lastUsed     int64     // store.UsedBytes at the latest beat
 	lastReleased int64     // transport.ReleasedBytes at the latest beat
 	dropped      int64     // bytes since returnedAt
