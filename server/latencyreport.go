@@ -101,8 +101,8 @@ func (m *latencyMonitor) report(nowSec int64) string {
 		e := m.find(name)
 		if n := int64(len(e.samples)); n > 0 {
 			average, deviation := e.spread()
-			fmt.Fprintf(&b, "%s: %d samples, %d ms on average (mean deviation %d ms), one in %.1f s. The worst ever took %d ms.\n",
-				name, n, average, deviation, float64(max(nowSec-e.samples[0].unixSec, 1))/float64(n), e.worstMs)
+			fmt.Fprintf(&b, "%s: %d ms on average (mean deviation %d ms, samples: %d, one in %.1f s). The worst ever took %d ms.\n",
+				name, average, deviation, n, float64(max(nowSec-e.samples[0].unixSec, 1))/float64(n), e.worstMs)
 			fmt.Fprintf(&advice, "\n- %s: %s\n", name, latencyAdvice[name])
 		}
 	}

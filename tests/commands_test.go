@@ -224,7 +224,9 @@ func TestEveryCommandIsThere(t *testing.T) {
 	const subcommands = `object|encoding object|refcount object|idletime object|freq object|help client|id client|info client|list
 		client|kill client|getname client|setname client|setinfo client|no-touch client|no-evict client|reply client|pause client|unpause
 		client|help command|count command|list command|info command|docs command|getkeys command|getkeysandflags command|help config|get
-		config|set config|rewrite config|resetstat config|help memory|usage hotkeys|get hotkeys|reset hotkeys|help
+		config|set config|rewrite config|resetstat config|help memory|usage memory|stats memory|doctor memory|malloc-stats memory|purge memory|help
+		slowlog|get slowlog|len slowlog|reset slowlog|help commandlog|get commandlog|len commandlog|reset commandlog|help latency|latest
+		latency|history latency|reset latency|graph latency|histogram latency|doctor latency|help hotkeys|get hotkeys|reset hotkeys|help
 		pubsub|channels pubsub|numsub pubsub|numpat pubsub|shardchannels pubsub|shardnumsub pubsub|help`
 	c := startServer(t).dial()
 	for _, name := range strings.Fields(promised + " " + subcommands) {

@@ -37,7 +37,7 @@ func TestOperatorsView(t *testing.T) {
 		{"LATENCY LATEST", `^1\) 1\) "command"\n   2\) \(integer\) \d{10}\n   3\) \(integer\) \d+\n   4\) \(integer\) \d+\n2\) 1\) "gate"\n`},
 		{"LATENCY HISTORY command", `^1\) 1\) \(integer\) \d{10}\n   2\) \(integer\) \d+\n$`},
 		{"LATENCY GRAPH command", `^command - high \d+ ms, low \d+ ms \(all time high \d+ ms\)\n-{80}\n`},
-		{"LATENCY DOCTOR", `command: 1 samples, \d+ ms on average`},
+		{"LATENCY DOCTOR", `command: \d+ ms on average \(mean deviation 0 ms, samples: 1, `},
 		{"LATENCY HISTOGRAM debug", `^1\) "debug"\n2\) 1\) "calls"\n   2\) \(integer\) 1\n   3\) "histogram_usec"\n   4\) 1\) \(integer\) \d+\n      2\) \(integer\) 1\n$`},
 	} {
 		if got := redisCLI(t, s, append([]string{"--no-raw"}, strings.Fields(test.command)...)...); !regexp.MustCompile(test.want).MatchString(got) {
