@@ -7,6 +7,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"kvserver/config"
+	"kvserver/glob"
 )
 
 // mayUseProtected tells whether enable-debug-command lets this client use a protected command, and refuses it if
@@ -27,28 +30,86 @@ func (c *client) isLetBy(value string) bool {
 	return value == "yes" || value == "local" && (c.conn.Loopback() || c.conn.Unix())
 }
 
-// debugSubs have no rows of their own, as in Redis: arity counts DEBUG and the subcommand.
+// debugSubs have no rows of their own, as in Redis: arity counts DEBUG and the subcommand; negative, it is the least.
 var debugSubs = map[string]struct {
 	arity  int
 	handle handler
 }{
-	"help":              {2, debugHelp},
-	"jmap":              {2, debugJMap},
-	"object":            {3, debugObject},
-	"panic":             {2, debugPanic},
-	"protocol":          {3, debugProtocol},
-	"set-active-expire": {3, debugSetActiveExpire},
-	"sleep":             {3, debugSleep},
+	"change-repl-id":             {2, debugNoEffect},
+	"dict-resizing":              {3, debugNoEffect},
+	"digest":                     {2, debugDigest},
+	"digest-value":               {-2, debugDigestValue},
+	"help":                       {2, debugHelp},
+	"htstats":                    {-3, debugHTStats},
+	"htstats-key":                {-3, debugHTStatsKey},
+	"jmap":                       {2, debugNoEffect},
+	"log":                        {3, debugLog},
+	"object":                     {3, debugObject},
+	"panic":                      {2, debugPanic},
+	"pause-cron":                 {3, debugPauseCron},
+	"protocol":                   {3, debugProtocol},
+	"quicklist-packed-threshold": {3, debugPackedThreshold},
+	"replybuffer":                {4, debugReplyBuffer},
+	"set-active-expire":          {3, debugSetActiveExpire},
+	"set-disable-deny-scripts":   {3, debugNoEffect},
+	"sleep":                      {3, debugSleep},
+	"stringmatch-len":            {4, debugStringMatch},
 }
 
 func debugCommand(c *client, args [][]byte) {
 	sub, known := debugSubs[strings.ToLower(string(clip(args[1], nameBytesMax)))]
-	if !known || len(args) != sub.arity {
+	if !known || len(args) != sub.arity && (sub.arity > 0 || len(args) < -sub.arity) {
 		c.fail(subcommandSyntax(c.cmd, args[1]))
 		return
 	}
 	sub.handle(c, args)
 }
+
+// debugNoEffect accepts what test suites say to servers that are made otherwise; HELP tells why it does nothing here. JMAP
+// writes a heap histogram on servers on the JVM.
+func debugNoEffect(c *client, _ [][]byte) { c.ok() }
+
+func debugLog(c *client, args [][]byte) {
+	c.s.log.Warn("DEBUG LOG", "message", string(args[2]))
+	c.ok()
+}
+
+func debugPauseCron(c *client, args [][]byte) {
+	n, _ := parseInt(args[2]) // not a number: 0
+	c.s.cronPaused.Store(n != 0)
+	c.ok()
+}
+
+// packedThresholdMax is the greatest size that QUICKLIST-PACKED-THRESHOLD takes: 1 MiB less than 4 GiB.
+const packedThresholdMax = 1<<32 - 1<<20
+
+// debugPackedThreshold has no effect: elements beyond 1 KiB always have a node of their own here.
+func debugPackedThreshold(c *client, args [][]byte) {
+	if n, err := config.ParseSize(string(args[2])); err != nil || n < 0 || n > packedThresholdMax {
+		c.fail("ERR argument must be a memory value bigger than 1 and smaller than 4gb")
+		return
+	}
+	c.ok()
+}
+
+// debugReplyBuffer has no effect: buffers for replies belong to no client here.
+func debugReplyBuffer(c *client, args [][]byte) {
+	switch strings.ToLower(string(clip(args[2], nameBytesMax))) {
+	case "resizing":
+		c.ok()
+	case "peak-reset-time":
+		_, isTime := parseInt(args[3])
+		if word := strings.ToLower(string(clip(args[3], nameBytesMax))); !isTime && word != "never" && word != "reset" {
+			c.fail(errNotInteger)
+			return
+		}
+		c.ok()
+	default:
+		c.fail(subcommandSyntax(c.cmd, args[1]))
+	}
+}
+
+func debugStringMatch(c *client, args [][]byte) { c.flag(glob.Match(args[2], args[3])) }
 
 // debugSleep keeps the gate closed meanwhile: nothing else runs, which is what it is for. It ends early when the
 // server shuts down.
@@ -71,9 +132,6 @@ func debugSetActiveExpire(c *client, args [][]byte) {
 	c.s.activeExpire.Store(n != 0)
 	c.ok()
 }
-
-// debugJMap is asked for by test suites that also drive servers on the JVM, where it writes a heap histogram.
-func debugJMap(c *client, _ [][]byte) { c.ok() }
 
 // debugPanic is a fault on purpose: it shows that one is answered, logged and counted, and that the server goes on.
 func debugPanic(*client, [][]byte) { panic("server: DEBUG PANIC") }
@@ -164,16 +222,42 @@ func debugObject(c *client, args [][]byte) {
 
 func debugHelp(c *client, _ [][]byte) {
 	c.help("debug",
+		"CHANGE-REPL-ID",
+		"    Do nothing: there is no replication, and so no id of it.",
+		"DICT-RESIZING <0|1>",
+		"    Do nothing: tables grow and shrink by small segments, which cannot be put off.",
+		"DIGEST",
+		"    Show the signature of all data, the same as Redis has for them.",
+		"DIGEST-VALUE <key> [<key> ...]",
+		"    Show the signatures of the values of the keys. This does not count as a use of them.",
+		"HTSTATS <dbid> [full]",
+		"    Describe the hash table of a database.",
+		"HTSTATS-KEY <key> [full]",
+		"    Describe the hash table of the value of <key>. This does not count as a use of it.",
 		"JMAP",
 		"    Do nothing.",
+		"LOG <message>",
+		"    Write <message> to the log.",
 		"OBJECT <key>",
 		"    Show how the value of <key> is kept. This does not count as a use of it.",
 		"PANIC",
 		"    Fail inside the server, to see that it goes on.",
+		"PAUSE-CRON <0|1>",
+		"    Stop, or begin again, the housekeeping: expiry of keys that nobody asks for, timeouts of clients, sampling, giving back memory.",
 		"PROTOCOL <type>",
 		"    Answer with a test value of the type: string, integer, double, bignum, null, array, set, map, attrib, push, verbatim, true, false.",
+		"QUICKLIST-PACKED-THRESHOLD <size>",
+		"    Do nothing: elements of lists longer than 1 KiB always have a node of their own.",
+		"REPLYBUFFER PEAK-RESET-TIME <NEVER|RESET|time>",
+		"    Do nothing: no client keeps a buffer for its replies.",
+		"REPLYBUFFER RESIZING <0|1>",
+		"    Do nothing, likewise.",
 		"SET-ACTIVE-EXPIRE <0|1>",
 		"    Stop, or begin again, to remove expired keys that nobody asks for.",
+		"SET-DISABLE-DENY-SCRIPTS <0|1>",
+		"    Do nothing: there are no scripts yet that commands could be denied to.",
 		"SLEEP <seconds>",
-		"    Stop the server for <seconds>. Decimals allowed.")
+		"    Stop the server for <seconds>. Decimals allowed.",
+		"STRINGMATCH-LEN <pattern> <string>",
+		"    Tell whether <string> matches <pattern>, as KEYS does it.")
 }

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"kvserver/server/transport"
 )
@@ -158,6 +159,45 @@ func TestDebugProtocol(t *testing.T) {
 		do(c, "HELLO", "3")
 		if got := do(c, "DEBUG", "PROTOCOL", test.kind); got != test.resp3 {
 			t.Errorf("%s in RESP3: %q", test.kind, got)
+		}
+	}
+}
+
+// TestDebugPauseCron looks at a beat an hour later, at which clients that said nothing are closed.
+func TestDebugPauseCron(t *testing.T) {
+	s := newTestServer(t, "--enable-debug-command", "yes", "--timeout", "60")
+	c, idle := newTestClient(t, s), newTestClient(t, s)
+	do(idle, "PING")
+	sl := s.gate.slots[len(s.gate.slots)-1]
+	do(c, "CLIENT", "PAUSE", "1000", "WRITE")
+	do(c, "DEBUG", "PAUSE-CRON", "1")
+	s.housekeeping(sl, time.Now().Add(time.Hour))
+	if connOf(idle).closed {
+		t.Error("the housekeeping went on")
+	}
+	if s.pause.untilMs != 0 {
+		t.Error("CLIENT PAUSE did not end while the housekeeping is paused")
+	}
+	do(c, "DEBUG", "PAUSE-CRON", "0")
+	s.housekeeping(sl, time.Now().Add(time.Hour))
+	if !connOf(idle).closed {
+		t.Error("the housekeeping did not go on again")
+	}
+}
+
+// TestDebugStringMatch: Redis 7.0 has no such subcommand.
+func TestDebugStringMatch(t *testing.T) {
+	c := newDebugClient(t)
+	for _, test := range []struct{ pattern, text, want string }{
+		{"a*c", "abc", ":1\r\n"}, {"a*c", "abd", ":0\r\n"}, {"", "", ":1\r\n"}, {"[a-c]?", "bx", ":1\r\n"}, {"A", "a", ":0\r\n"},
+	} {
+		if got := do(c, "DEBUG", "STRINGMATCH-LEN", test.pattern, test.text); got != test.want {
+			t.Errorf("%q %q: %q", test.pattern, test.text, got)
+		}
+	}
+	for _, command := range []string{"DICT-RESIZING 0", "SET-DISABLE-DENY-SCRIPTS 1", "CHANGE-REPL-ID", "JMAP"} {
+		if got := do(c, strings.Fields("DEBUG "+command)...); got != "+OK\r\n" {
+			t.Errorf("%s: %q", command, got)
 		}
 	}
 }

@@ -48,6 +48,7 @@ type Server struct {
 	rates        rates
 	memory       memoryUse
 	activeExpire atomic.Bool // DEBUG SET-ACTIVE-EXPIRE
+	cronPaused   atomic.Bool // DEBUG PAUSE-CRON
 
 	// The periodic work's own memory.
 	staleChecked time.Time

@@ -114,6 +114,7 @@ var accessTable = concat(
 		{"", "OBJECT ENCODING %a", ""},
 		{"SET %a v", "MEMORY USAGE %a", ""},
 		{"SET %a v", "DEBUG OBJECT %a", ""},
+		{"SADD %a x", "DEBUG DIGEST; DEBUG DIGEST-VALUE %a nosuch; DEBUG HTSTATS 0 full; DEBUG HTSTATS-KEY %a", ""},
 		{"SET %a v", "SCAN 0 COUNT 10 MATCH %a", ""},
 		{"SET %a v", "SCAN 0 COUNT 10 TYPE string", ""},
 		{"SET %a v", "RANDOMKEY", ""},
