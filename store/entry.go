@@ -190,8 +190,19 @@ func (e Entry) expired(nowMs int64) bool {
 	return e.flags()&hasDeadline != 0 && e.deadline() < nowMs
 }
 
-// need returns the bytes that the entry's fields take, rounded up to units: at most its capacity.
-func (e Entry) need() uint32 { return roundUp(e.valueAt()+e.valueLen(), unit) }
+// need returns the bytes that the entry is worth: what its fields take, rounded up to units, and of a packed collection
+// some room to grow, if it has that. It is at most the capacity.
+func (e Entry) need() uint32 {
+	n := roundUp(e.valueAt()+e.valueLen(), unit)
+	if e.kind()&typeMask != typeString && e.flags()&valueOutside == 0 {
+		return min(n+roomFor(n), e.capacity())
+	}
+	return n
+}
+
+// roomFor returns the room that a packed collection of an entry of n bytes is given when it has outgrown its entry. Without
+// it every element that is added would write the entry anew.
+func roomFor(n uint32) uint32 { return roundUp(n/8, unit) }
 
 // integer returns the value of an entry of kind int.
 func (e Entry) integer() int64 { return int64(binary.LittleEndian.Uint64(e.valueField())) }

@@ -144,7 +144,7 @@ func (v *View) putUnmarked(pos uint64, key []byte, val value, deadline int64) En
 	v.check(pos, true)
 	old := len(v.work.retired)
 	t := v.store.table(v.shard(pos), v.db)
-	e := v.write(t, pos, &record{key, val, deadline, v.clock()})
+	e := v.write(t, pos, &record{key: key, value: val, deadline: deadline, access: v.clock()})
 	v.noteDeadline(pos, e, e.earliest())
 	v.freeRetired(old)
 	return e
@@ -175,6 +175,9 @@ func (v *View) rewrite(t *table, pos uint64, slot *uint32, r *record) Entry {
 	if !v.overwrite(e, r) {
 		e.disown(r.value.coll)
 		v.unlink(t, pos, slot)
+		if r.value.kind&typeMask != typeString && !r.value.outside() {
+			r.room = roomFor(need(e.keyLen(), r.value.fieldLen(), r.deadline))
+		}
 		return v.insert(t, pos, r)
 	}
 	if g.volatile != volatile {

@@ -63,6 +63,7 @@ type record struct {
 	value    value
 	deadline int64 // ms; noDeadline: none
 	access   uint32
+	room     uint32 // bytes of capacity beyond what the fields take
 }
 
 // value is a value to be written.
@@ -113,11 +114,12 @@ func need(keyLen, valueLen uint32, deadline int64) uint32 {
 // add writes a new entry, for which there must be room.
 func (v *View) add(g *segment, pos uint64, r *record) Entry {
 	keyLen := keyFieldLen(r.key)
-	n := need(keyLen, r.value.fieldLen(), r.deadline)
+	n := need(keyLen, r.value.fieldLen(), r.deadline) + r.room
 	e := Entry{g, g.take(n)}
 	*(*uint16)(e.at(keyLenAt)) = uint16(keyLen)
 	*(*uint16)(e.at(valueLenAt)) = 0
 	*(*uint16)(e.at(capacityAt)) = uint16(n / unit)
+	*(*kind)(e.at(kindAt)) = kindRaw
 	*(*uint8)(e.at(flagsAt)) = 0
 	if len(r.key) > inlineMax {
 		e.setFlag(keyOutside, true)
@@ -140,11 +142,11 @@ func (v *View) overwrite(e Entry, r *record) bool {
 	g := e.seg
 	length := r.value.fieldLen()
 	n := need(e.keyLen(), length, r.deadline)
+	waste := e.capacity() - e.need()
 	if n > e.capacity() && !g.extend(e, n) {
 		return false
 	}
 	*e.access() = r.access
-	g.dead += e.need() - n
 	had, has := e.flags()&hasDeadline != 0, r.deadline != noDeadline
 	number := v.keep(e, &r.value)
 	at := e.deadlineAt()
@@ -169,6 +171,7 @@ func (v *View) overwrite(e Entry, r *record) bool {
 	e.setFlag(hasDeadline, has)
 	e.setFlag(valueOutside, r.value.outside())
 	g.volatile += one(has) - one(had)
+	g.dead += e.capacity() - e.need() - waste
 	return true
 }
 
@@ -178,7 +181,6 @@ func (g *segment) extend(e Entry, n uint32) bool {
 	if e.off+capacity != g.used || n-capacity > g.size-g.used {
 		return false
 	}
-	g.dead += n - capacity
 	g.take(n - capacity)
 	*(*uint16)(e.at(capacityAt)) = uint16(n / unit)
 	return true

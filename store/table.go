@@ -52,7 +52,7 @@ func (t *table) span(g *segment, pos uint64) (first, end uint64) {
 
 // insert adds a key that the table does not have.
 func (v *View) insert(t *table, pos uint64, r *record) Entry {
-	n := need(keyFieldLen(r.key), r.value.fieldLen(), r.deadline)
+	n := need(keyFieldLen(r.key), r.value.fieldLen(), r.deadline) + r.room
 	g := t.segment(pos)
 	for g.count >= capacityOf(g.bucketBits) || !g.fits(g.home(pos), n) {
 		if !v.grow(g, n) {
