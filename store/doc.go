@@ -25,8 +25,8 @@
 // # Memory
 //
 // Arenas are runs of pages outside the Go heap (package pages), those below one page apart. They hold no pointers, so the
-// collector has a few objects per segment to look at and none per key: a full collection with 5 million keys takes some
-// 5 ms. Freed runs go back to the system.
+// collector has a few objects per segment to look at and none per key: a full collection with 5 million keys takes a few
+// milliseconds. Freed runs go back to the system.
 //
 // A value is overwritten in place if it fits into the capacity of its entry. Otherwise the old entry is dead and a new one
 // is appended. When an arena is full it is compacted if an eighth of it is dead, else enlarged by an eighth, and split if
