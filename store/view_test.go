@@ -179,6 +179,10 @@ func TestScanBesideSplitsAndMerges(t *testing.T) {
 			}
 		}
 	})
+	defer func() { // before the store is closed, whatever happens
+		done.Store(true)
+		writer.Wait()
+	}()
 	for range 8 {
 		seen := map[string]bool{}
 		for cursor, first := uint64(0), true; first || cursor != 0; first = false {
