@@ -20,24 +20,24 @@ func wantReplies(t *testing.T, c *client, cases []replyCase) {
 }
 
 func TestLatencyEvents(t *testing.T) {
-	s := newTestServer(t, "--latency-monitor-threshold", "10")
+	s := newTestServer(t, "--latency-monitor-threshold", "10000") // what the commands here take is far below
 	c := newTestClient(t, s)
 	m := &s.observe.latency
-	m.note(eventCommand, 9*time.Millisecond, 100)
-	m.note(eventCommand, 30*time.Millisecond, 100)
-	m.note(eventCommand, 20*time.Millisecond, 100) // within the second of a worse one
-	m.note(eventFastCommand, 10*time.Millisecond, 100)
-	m.note(eventCommand, 15*time.Millisecond, 101)
+	m.note(eventCommand, 9*time.Second, 100)
+	m.note(eventCommand, 30*time.Second, 100)
+	m.note(eventCommand, 20*time.Second, 100) // within the second of a worse one
+	m.note(eventFastCommand, 10*time.Second, 100)
+	m.note(eventCommand, 15*time.Second, 101)
 	wantReplies(t, c, []replyCase{
-		{"LATENCY LATEST", "*2\r\n*4\r\n$7\r\ncommand\r\n:101\r\n:15\r\n:30\r\n*4\r\n$12\r\nfast-command\r\n:100\r\n:10\r\n:10\r\n"},
-		{"LATENCY HISTORY command", "*2\r\n*2\r\n:100\r\n:30\r\n*2\r\n:101\r\n:15\r\n"},
+		{"LATENCY LATEST", "*2\r\n*4\r\n$7\r\ncommand\r\n:101\r\n:15000\r\n:30000\r\n*4\r\n$12\r\nfast-command\r\n:100\r\n:10000\r\n:10000\r\n"},
+		{"LATENCY HISTORY command", "*2\r\n*2\r\n:100\r\n:30000\r\n*2\r\n:101\r\n:15000\r\n"},
 		{"LATENCY RESET nosuch command command", ":1\r\n"},
 		{"LATENCY HISTORY command", "*0\r\n"},
 		{"LATENCY RESET", ":1\r\n"},
 		{"LATENCY LATEST", "*0\r\n"},
 	})
 	for i := range int64(2 * latencySamplesMax) {
-		m.note(eventGate, time.Duration(10+i)*time.Millisecond, i)
+		m.note(eventGate, time.Duration(10+i)*time.Second, i)
 	}
 	if e := m.find(eventGate); len(e.samples) != latencySamplesMax || e.samples[0].unixSec != latencySamplesMax {
 		t.Errorf("%d samples, the oldest of second %d", len(e.samples), e.samples[0].unixSec)
@@ -90,15 +90,15 @@ func TestLatencyDoctor(t *testing.T) {
 	if got := do(c, "LATENCY", "DOCTOR"); !strings.Contains(got, "not being watched") {
 		t.Error(got)
 	}
-	do(c, "CONFIG", "SET", "latency-monitor-threshold", "7")
-	if got := do(c, "LATENCY", "DOCTOR"); !strings.Contains(got, "Nothing took 7 ms") {
+	do(c, "CONFIG", "SET", "latency-monitor-threshold", "7000")
+	if got := do(c, "LATENCY", "DOCTOR"); !strings.Contains(got, "Nothing took 7000 ms") {
 		t.Error(got)
 	}
 	now := time.Now().Unix()
-	s.observe.latency.note(eventFastCommand, 10*time.Millisecond, now-10)
-	s.observe.latency.note(eventFastCommand, 20*time.Millisecond, now)
+	s.observe.latency.note(eventFastCommand, 10*time.Second, now-10)
+	s.observe.latency.note(eventFastCommand, 20*time.Second, now)
 	got := do(c, "LATENCY", "DOCTOR")
-	for _, want := range []string{"fast-command: 15 ms on average (mean deviation 5 ms, samples: 2, one in ", "worst ever took 20 ms", "\n- fast-command: "} {
+	for _, want := range []string{"fast-command: 15000 ms on average (mean deviation 5000 ms, samples: 2, one in ", "worst ever took 20000 ms", "\n- fast-command: "} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in\n%s", want, got)
 		}
