@@ -54,6 +54,13 @@ var storeErrors = []struct {
 	{store.ErrInfinite, "ERR value is NaN or Infinity"},
 	{store.ErrFieldNotInteger, "ERR hash value is not an integer"},
 	{store.ErrFieldNotFloat, "ERR hash value is not a float"},
+	{store.ErrStreamExhausted, "ERR The stream has exhausted the last possible ID, unable to add more items"},
+	{store.ErrIDTooSmall, "ERR The ID specified in XADD is equal or smaller than the target stream top item"},
+	{store.ErrEntryTooLarge, "ERR Elements are too large to be stored"},
+	{store.ErrIDBelowDeleted, "ERR The ID specified in XSETID is smaller than current max_deleted_entry_id"},
+	{store.ErrIDBelowTop, "ERR The ID specified in XSETID is smaller than the target stream top item"},
+	{store.ErrAddedBelowLength, "ERR The entries_added specified in XSETID is smaller than the target stream length"},
+	{store.ErrSortNumber, "ERR One or more scores can't be converted into double"},
 }
 
 // fail answers with an error: text begins with its code.

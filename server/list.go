@@ -81,9 +81,8 @@ func (c *client) listElements(list store.Elements) {
 }
 
 func lrange(c *client, args [][]byte) {
-	start, ok1 := parseInt(args[2])
-	end, ok2 := parseInt(args[3])
-	if !ok1 || !ok2 {
+	start, end, ok := parseInts(args[2], args[3])
+	if !ok {
 		c.fail(errNotInteger)
 		return
 	}
@@ -151,9 +150,8 @@ func lrem(c *client, args [][]byte) {
 }
 
 func ltrim(c *client, args [][]byte) {
-	start, ok1 := parseInt(args[2])
-	end, ok2 := parseInt(args[3])
-	if !ok1 || !ok2 {
+	start, end, ok := parseInts(args[2], args[3])
+	if !ok {
 		c.fail(errNotInteger)
 		return
 	}

@@ -277,3 +277,10 @@ func isSpace(b byte) bool { return b == ' ' || b >= '\t' && b <= '\r' }
 
 // parseInt reads a decimal int64 of the protocol or of an argument: false is "not an integer or out of range".
 func parseInt(b []byte) (int64, bool) { return store.ParseInteger(b) }
+
+// parseInts is parseInt for the two numbers of a range or a limit.
+func parseInts(first, second []byte) (a, b int64, ok bool) {
+	a, okA := parseInt(first)
+	b, okB := parseInt(second)
+	return a, b, okA && okB
+}

@@ -76,14 +76,17 @@ func (w *writer) deferredSet(fn func() (n int)) { w.headLater(w.set, fn) }
 
 func (w *writer) deferredMap(fn func() (n int)) { w.headLater(w.mapping, fn) }
 
-// headLater puts a header before what fn appends.
+// headBytesMax is more than any header that headLater is given takes.
+const headBytesMax = 128
+
+// headLater puts a header, of at most headBytesMax bytes, before what fn appends.
 func (w *writer) headLater(head func(n int), fn func() (n int)) {
 	from := len(w.buf)
 	n := fn()
 	body := len(w.buf)
 	head(n)
 	size := len(w.buf) - body
-	var header [24]byte
+	var header [headBytesMax]byte
 	copy(header[:size], w.buf[body:])
 	copy(w.buf[from+size:], w.buf[from:body])
 	copy(w.buf[from:], header[:size])

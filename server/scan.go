@@ -2,7 +2,6 @@ package server
 
 import (
 	"bytes"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -91,13 +90,15 @@ func (c *client) scanOptions(args [][]byte) (cursor uint64, o scanOptions, ok bo
 
 // scanReply answers with the cursor to go on from, which fn returns, and the elements that fn appends and counts.
 func (c *client) scanReply(fn func() (next uint64, n int)) {
-	mark := len(c.buf)
-	next, n := fn()
-	var head writer
-	head.array(2)
-	head.bulkString(strconv.FormatUint(next, 10))
-	head.array(n)
-	c.buf = slices.Insert(c.buf, mark, head.buf...)
+	var next uint64
+	c.headLater(func(n int) {
+		c.array(2)
+		c.bulkString(strconv.FormatUint(next, 10))
+		c.array(n)
+	}, func() (n int) {
+		next, n = fn()
+		return n
+	})
 }
 
 func scan(c *client, args [][]byte) {

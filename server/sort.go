@@ -2,7 +2,6 @@ package server
 
 import (
 	"bytes"
-	"errors"
 
 	"kvserver/store"
 )
@@ -47,7 +46,7 @@ func (c *client) sort(args [][]byte, mayStore bool) {
 	if s.store != nil {
 		n, err := c.view.SortStore(s.store, args[1], s.SortOptions)
 		if err != nil {
-			c.failSort(err)
+			c.failWith(err)
 			return
 		}
 		c.int(n)
@@ -55,7 +54,7 @@ func (c *client) sort(args [][]byte, mayStore bool) {
 	}
 	sorted, err := c.view.Sort(args[1], s.SortOptions)
 	if err != nil {
-		c.failSort(err)
+		c.failWith(err)
 		return
 	}
 	c.array(sorted.Len())
@@ -63,14 +62,6 @@ func (c *client) sort(args [][]byte, mayStore bool) {
 		c.bulkOrNull(val, ok, nil)
 		return !c.over
 	})
-}
-
-func (c *client) failSort(err error) {
-	if errors.Is(err, store.ErrSortNumber) {
-		c.fail("ERR One or more scores can't be converted into double")
-		return
-	}
-	c.failWith(err)
 }
 
 // sortArgs are the options of SORT.
@@ -95,10 +86,8 @@ func (s *sortArgs) parse(args [][]byte, mayStore bool) (problem string) {
 		case is("ALPHA", 0):
 			s.Alpha = true
 		case is("LIMIT", 2):
-			var ok1, ok2 bool
-			s.Offset, ok1 = parseInt(args[i+1])
-			s.Count, ok2 = parseInt(args[i+2])
-			if !ok1 || !ok2 {
+			var ok bool
+			if s.Offset, s.Count, ok = parseInts(args[i+1], args[i+2]); !ok {
 				return errNotInteger
 			}
 			i += 2

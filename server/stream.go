@@ -2,8 +2,6 @@ package server
 
 import (
 	"bytes"
-	"errors"
-	"slices"
 
 	"kvserver/store"
 	"kvserver/store/stream"
@@ -32,30 +30,6 @@ var streamRows = []row{
 // streamSubRows are the subcommands of XINFO and XGROUP, by container.
 var streamSubRows = map[string][]row{"xgroup": xgroupSubRows, "xinfo": xinfoSubRows}
 
-// streamErrors are the words for what the store refuses.
-var streamErrors = []struct {
-	err  error
-	text string
-}{
-	{store.ErrStreamExhausted, "ERR The stream has exhausted the last possible ID, unable to add more items"},
-	{store.ErrIDTooSmall, "ERR The ID specified in XADD is equal or smaller than the target stream top item"},
-	{store.ErrEntryTooLarge, "ERR Elements are too large to be stored"},
-	{store.ErrIDBelowDeleted, "ERR The ID specified in XSETID is smaller than current max_deleted_entry_id"},
-	{store.ErrIDBelowTop, "ERR The ID specified in XSETID is smaller than the target stream top item"},
-	{store.ErrAddedBelowLength, "ERR The entries_added specified in XSETID is smaller than the target stream length"},
-}
-
-// failStream answers with the text for an error of a command on streams.
-func (c *client) failStream(err error) {
-	for _, e := range streamErrors {
-		if errors.Is(err, e.err) {
-			c.fail(e.text)
-			return
-		}
-	}
-	c.failWith(err)
-}
-
 // streamEntry appends the entry that a walk is at.
 func (c *client) streamEntry(r *stream.Range) {
 	c.array(2)
@@ -77,13 +51,6 @@ func (c *client) streamEntries(r stream.Range, count int64) {
 		}
 		return n
 	})
-}
-
-// insertHead puts what head writes before what was appended since the buffer had at bytes.
-func (c *client) insertHead(at int, head func(w *writer)) {
-	w := writer{resp3: c.resp3}
-	head(&w)
-	c.buf = slices.Insert(c.buf, at, w.buf...)
 }
 
 // trimArgs are the options of XADD and XTRIM.
@@ -210,7 +177,7 @@ func xadd(c *client, args [][]byte) {
 	id, ok, err := c.view.StreamAdd(args[1], pairs, &o.StreamAdd)
 	switch {
 	case err != nil:
-		c.failStream(err)
+		c.failWith(err)
 	case !ok:
 		c.null()
 	default:
@@ -314,7 +281,7 @@ func xsetid(c *client, args [][]byte) {
 		return
 	}
 	if err := s.Set(to); err != nil {
-		c.failStream(err)
+		c.failWith(err)
 		return
 	}
 	c.ok()

@@ -423,17 +423,16 @@ func xautoclaim(c *client, args [][]byte) {
 	}
 	var next stream.ID
 	var deleted []stream.ID
-	from := len(c.buf)
-	c.deferred(func() (n int) {
+	c.headLater(func(n int) {
+		c.array(3)
+		c.bulkString(next.String())
+		c.array(n)
+	}, func() (n int) {
 		deleted, next = s.AutoClaim(g, &o, func(id stream.ID, r *stream.Range) {
 			c.claimed(id, r)
 			n++
 		})
 		return n
-	})
-	c.insertHead(from, func(w *writer) {
-		w.array(3)
-		w.streamID(next)
 	})
 	c.array(len(deleted))
 	for _, id := range deleted {

@@ -331,9 +331,8 @@ func incrByFloat(c *client, args [][]byte) {
 }
 
 func getRange(c *client, args [][]byte) {
-	start, ok1 := parseInt(args[2])
-	end, ok2 := parseInt(args[3])
-	if !ok1 || !ok2 {
+	start, end, ok := parseInts(args[2], args[3])
+	if !ok {
 		c.fail(errNotInteger)
 		return
 	}

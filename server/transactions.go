@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"unsafe"
 )
 
@@ -33,15 +32,13 @@ type multiState struct {
 
 func (c *client) queue(cmd *command, args [][]byte) {
 	m := c.multi
-	copied := make([][]byte, len(args))
 	argBytes := 0
-	for i, a := range args {
-		copied[i] = bytes.Clone(a)
+	for _, a := range args {
 		argBytes += len(a)
 	}
 	m.argBytes += argBytes
 	m.heldBytes += argBytes + len(args)*int(unsafe.Sizeof(args[0])) + int(unsafe.Sizeof(queuedCommand{}))
-	m.queue = append(m.queue, queuedCommand{cmd, copied})
+	m.queue = append(m.queue, queuedCommand{cmd, cloneAll(args)})
 	m.exclusive = m.exclusive || cmd.flags&(exclusive|walksKeyspace|subscribes) != 0
 	m.writes = m.writes || cmd.flags&(write|mayReplicate) != 0
 	m.locksForWriting = m.locksForWriting || cmd.lockWrite

@@ -101,12 +101,10 @@ func (o *zrangeArgs) parse(args [][]byte) (problem string) {
 		case !o.storing && bytes.EqualFold(arg, []byte("WITHSCORES")):
 			o.withScores = true
 		case i+2 < len(args) && bytes.EqualFold(arg, []byte("LIMIT")):
-			offset, ok1 := parseInt(args[i+1])
-			limit, ok2 := parseInt(args[i+2])
-			if !ok1 || !ok2 {
+			var ok bool
+			if o.query.Offset, o.query.Limit, ok = parseInts(args[i+1], args[i+2]); !ok {
 				return errNotInteger
 			}
-			o.query.Offset, o.query.Limit = offset, limit
 			i += 2
 		case !o.directed && bytes.EqualFold(arg, []byte("REV")):
 			o.query.Reverse, o.directed = true, true
@@ -161,9 +159,8 @@ func (o *zrangeArgs) parseRange(first, second []byte) (problem string) {
 }
 
 func parseRankRange(first, second []byte) (r store.RankRange, ok bool) {
-	start, ok1 := parseInt(first)
-	stop, ok2 := parseInt(second)
-	return store.RankRange{Start: start, Stop: stop}, ok1 && ok2
+	r.Start, r.Stop, ok = parseInts(first, second)
+	return r, ok
 }
 
 func zrange(c *client, args [][]byte) { c.rangeOf(args, zrangeArgs{}) }

@@ -194,7 +194,7 @@ func (e Entry) expired(nowMs int64) bool {
 // some room to grow, if it has that. It is at most the capacity.
 func (e Entry) need() uint32 {
 	n := roundUp(e.valueAt()+e.valueLen(), unit)
-	if e.kind()&typeMask != typeString && e.flags()&valueOutside == 0 {
+	if !e.kind().isString() && e.flags()&valueOutside == 0 {
 		return min(n+roomFor(n), e.capacity())
 	}
 	return n

@@ -32,4 +32,20 @@ var (
 	ErrNoKey = errors.New("store: no such key")
 	// ErrIndexRange: the list has no element with this index.
 	ErrIndexRange = errors.New("store: index out of range")
+	// ErrStreamExhausted: the stream's last ID is the greatest there is.
+	ErrStreamExhausted = errors.New("store: no ID is left in the stream")
+	// ErrIDTooSmall: an entry's ID must be greater than the stream's last one.
+	ErrIDTooSmall = errors.New("store: ID not above the last one")
+	// ErrEntryTooLarge: fields and values do not fit into one block.
+	ErrEntryTooLarge = errors.New("store: entry too large")
+	// ErrIDBelowDeleted: the last ID cannot be below that of an entry which was deleted.
+	ErrIDBelowDeleted = errors.New("store: last ID below a deleted one")
+	// ErrIDBelowTop: the last ID cannot be below that of the last entry.
+	ErrIDBelowTop = errors.New("store: last ID below that of the last entry")
+	// ErrAddedBelowLength: a stream cannot have more entries than were ever added.
+	ErrAddedBelowLength = errors.New("store: fewer entries added than there are")
+	// ErrScoreNaN: the sum of a score and its increment is not a number.
+	ErrScoreNaN = errors.New("store: resulting score is not a number")
+	// ErrSortNumber: what is to be sorted by is not a number.
+	ErrSortNumber = errors.New("store: a value to sort by is not a number")
 )

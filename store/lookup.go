@@ -175,7 +175,7 @@ func (v *View) rewrite(t *table, pos uint64, slot *uint32, r *record) Entry {
 	if !v.overwrite(e, r) {
 		e.disown(r.value.coll)
 		v.unlink(t, pos, slot)
-		if r.value.kind&typeMask != typeString && !r.value.outside() {
+		if !r.value.kind.isString() && !r.value.outside() {
 			r.room = roomFor(need(e.keyLen(), r.value.fieldLen(), r.deadline))
 		}
 		return v.insert(t, pos, r)

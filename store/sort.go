@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"math"
 	"slices"
 )
@@ -11,9 +10,6 @@ import (
 // SORT looks up keys whose names it makes from the elements that it sorts. Such a lookup may meet an expired key and remove
 // it, which is a write; so elements, and the values they are sorted by, are first copied into one buffer. Values that are
 // only returned (GET) are looked up one after the other when they are asked for.
-
-// ErrSortNumber is returned if what is to be sorted by is not a number.
-var ErrSortNumber = errors.New("store: a value to sort by is not a number")
 
 // SortOptions say what SORT does with the elements.
 type SortOptions struct {

@@ -1,29 +1,9 @@
 package store
 
-import (
-	"errors"
-
-	"kvserver/store/stream"
-)
+import "kvserver/store/stream"
 
 // A stream is a collection from its first entry on, and the one type that may be empty: its last ID and its groups are worth
 // keeping. The structure is package stream's; here are the commands.
-
-// What commands on streams refuse.
-var (
-	// ErrStreamExhausted: the stream's last ID is the greatest there is.
-	ErrStreamExhausted = errors.New("store: no ID is left in the stream")
-	// ErrIDTooSmall: an entry's ID must be greater than the stream's last one.
-	ErrIDTooSmall = errors.New("store: ID not above the last one")
-	// ErrEntryTooLarge: fields and values do not fit into one block.
-	ErrEntryTooLarge = errors.New("store: entry too large")
-	// ErrIDBelowDeleted: the last ID cannot be below that of an entry which was deleted.
-	ErrIDBelowDeleted = errors.New("store: last ID below a deleted one")
-	// ErrIDBelowTop: the last ID cannot be below that of the last entry.
-	ErrIDBelowTop = errors.New("store: last ID below that of the last entry")
-	// ErrAddedBelowLength: a stream cannot have more entries than were ever added.
-	ErrAddedBelowLength = errors.New("store: fewer entries added than there are")
-)
 
 // largeStream is the collection.
 type largeStream struct {

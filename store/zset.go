@@ -2,7 +2,6 @@ package store
 
 import (
 	"encoding/binary"
-	"errors"
 	"math"
 
 	"kvserver/store/listpack"
@@ -173,9 +172,6 @@ type ZElement struct {
 	Member []byte
 	Score  float64
 }
-
-// ErrScoreNaN: the sum of a score and its increment is not a number.
-var ErrScoreNaN = errors.New("store: resulting score is not a number")
 
 // ZAddOptions say how ZAdd works.
 type ZAddOptions struct {
