@@ -61,7 +61,6 @@ type param struct {
 	many      bool   // the value is all words of its line, joined by blanks
 	partial   bool   // a value changes the parts it names and leaves the rest
 	lineWords int    // > 0: lines of the file add up, and Rewrite writes this many words on each
-	checks    []func(value string) error
 
 	def   string
 	parse func(text string) (canonical string, err error)
@@ -90,11 +89,6 @@ func (p *param) accept(old, given string) (string, error) {
 	}
 	if p.fixed != "" && canonical != p.def {
 		return "", fmt.Errorf("%s: only %q is accepted", p.fixed, p.fileText(p.def))
-	}
-	for _, check := range p.checks {
-		if err := check(canonical); err != nil {
-			return "", err
-		}
 	}
 	return canonical, nil
 }
@@ -140,12 +134,6 @@ func Allowed(text string) Option { return func(p *param) { p.allowed = text } }
 
 // Doc sets the line that --help prints.
 func Doc(line string) Option { return func(p *param) { p.doc = line } }
-
-// Check adds a condition on the canonical text of a value beyond its type and range. The text of its error is what a
-// client reads. For conditions between parameters see Registry.Rule.
-func Check(check func(value string) error) Option {
-	return func(p *param) { p.checks = append(p.checks, check) }
-}
 
 // Repeats lets lines of the configuration file add up instead of the last one winning: their words are joined to one
 // value. An empty value forgets the lines before it. Rewrite writes lineWords words on a line (save: 2). It is for

@@ -244,14 +244,14 @@ func TestRuleSeesAllNewValues(t *testing.T) {
 	}
 }
 
-func TestCheckOption(t *testing.T) {
+func TestCustomRefuses(t *testing.T) {
 	r := New()
-	h := r.String("save", "", Check(func(value string) error {
+	h := r.Custom("save", "", func(value string) (string, error) {
 		if value != "" {
-			return errors.New("persistence is not supported")
+			return "", errors.New("persistence is not supported")
 		}
-		return nil
-	}))
+		return value, nil
+	})
 	err := r.Set([2]string{"save", "1 1"})
 	if err == nil || !strings.HasSuffix(err.Error(), "- persistence is not supported") || h.Get() != "" {
 		t.Errorf("%v, save = %q", err, h.Get())

@@ -72,9 +72,6 @@ func Size(elem []byte) int {
 	return e.size + backlenSize(e.size)
 }
 
-// Bytes returns the size of a listpack in bytes.
-func Bytes(lp []byte) int { return len(lp) }
-
 // Len returns the number of elements. It walks them if there are 65535 or more.
 func Len(lp []byte) int {
 	if len(lp) == 0 {
@@ -218,15 +215,6 @@ func Text(lp []byte, off int, buf *[IntegerLenMax]byte) []byte {
 	return text
 }
 
-// AppendTo appends the element at off to dst, which must not be lp, an integer in decimal.
-func AppendTo(dst, lp []byte, off int) []byte {
-	text, n, isInt := Get(lp, off)
-	if isInt {
-		return strconv.AppendInt(dst, n, 10)
-	}
-	return append(dst, text...)
-}
-
 // Equal reports whether the element at off is elem.
 func Equal(lp []byte, off int, elem []byte) bool {
 	text, n, isInt := Get(lp, off)
@@ -296,9 +284,6 @@ func AppendInt(lp []byte, n int64) []byte {
 
 // Prepend adds an element at the beginning. It must not alias lp.
 func Prepend(lp, elem []byte) []byte { return insert(begin(lp), headerSize, textElement(elem)) }
-
-// PrependInt adds an integer at the beginning.
-func PrependInt(lp []byte, n int64) []byte { return insert(begin(lp), headerSize, intElement(n)) }
 
 // InsertAt adds an element, which must not alias lp, before the one at off; or, with an offset from After, behind another.
 // It will be at off.

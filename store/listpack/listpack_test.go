@@ -60,7 +60,7 @@ func check(t *testing.T, lp []byte, want []string) {
 		forward = append(forward, string(Text(lp, off, &buf)))
 	}
 	for off := Last(lp); off != None; off = Prev(lp, off) {
-		backward = append(backward, string(AppendTo(nil, lp, off)))
+		backward = append(backward, string(Text(lp, off, &buf)))
 	}
 	slices.Reverse(backward)
 	if !slices.Equal(forward, want) || !slices.Equal(backward, want) || Len(lp) != len(want) {
@@ -127,7 +127,7 @@ func step(r *rand.Rand, lp []byte, model []string) ([]byte, []string) {
 	case 7:
 		return InsertIntAt(lp, off, n), slices.Insert(model, i, text)
 	case 8:
-		return AppendInt(PrependInt(lp, n), n), append(slices.Insert(model, 0, text), text)
+		return AppendInt(InsertIntAt(begin(lp), headerSize, n), n), append(slices.Insert(model, 0, text), text)
 	case 9:
 		other := Append(AppendInt(nil, n), []byte(s))
 		return Join(lp, other), append(model, text, s)
@@ -150,7 +150,8 @@ func lookAround(t *testing.T, r *rand.Rand, lp []byte, model []string) {
 		}
 		return
 	}
-	if got := string(AppendTo(nil, lp, off)); got != model[at] {
+	var buf [IntegerLenMax]byte
+	if got := string(Text(lp, off, &buf)); got != model[at] {
 		t.Fatalf("Seek(%d): %q, want %q", i, got, model[at])
 	}
 	elem, skip := randomElement(r), r.IntN(3)
@@ -256,8 +257,9 @@ func FuzzValidate(f *testing.F) {
 			return
 		}
 		var elements []string
+		var buf [IntegerLenMax]byte
 		for off := First(b); off != None; off = Next(b, off) {
-			elements = append(elements, string(AppendTo(nil, b, off)))
+			elements = append(elements, string(Text(b, off, &buf)))
 		}
 		check(t, b, elements)
 		if len(elements) == 0 {
