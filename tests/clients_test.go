@@ -192,12 +192,19 @@ func useRueidis(t *testing.T, client rueidis.Client) {
 	}
 }
 
-// TestRedisCLI runs the program that everybody tries first.
-func TestRedisCLI(t *testing.T) {
-	cli, err := exec.LookPath("redis-cli")
+// findRedisCLI returns the path of redis-cli, or skips the test.
+func findRedisCLI(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("redis-cli")
 	if err != nil {
 		t.Skip("there is no redis-cli here")
 	}
+	return path
+}
+
+// TestRedisCLI runs the program that everybody tries first.
+func TestRedisCLI(t *testing.T) {
+	cli := findRedisCLI(t)
 	s := startServer(t)
 	host, port, _ := strings.Cut(s.addr, ":")
 	run := func(stdin string, args ...string) string {

@@ -95,6 +95,18 @@ func (b binary) start(on cpus, extra ...string) (*server, error) {
 	return s, nil
 }
 
+// startBoth starts ours and the peer on the processors for servers. Only one of them is under load at a time.
+func (b *bench) startBoth() (ours, peer *server, err error) {
+	if ours, err = b.ours.start(b.serverCPUs); err != nil {
+		return nil, nil, err
+	}
+	if peer, err = b.peer.start(b.serverCPUs); err != nil {
+		ours.stop()
+		return nil, nil, err
+	}
+	return ours, peer, nil
+}
+
 // stop ends the server as an operator would, and then by force.
 func (s *server) stop() {
 	s.control.Close()

@@ -28,15 +28,11 @@ var throughputTargets = map[int]float64{1: 0.95, 16: 1.3, 64: 1.3}
 
 // throughput compares ours with the peer: both run on the same core, one of them under load, in turns.
 func (b *bench) throughput() error {
-	ours, err := b.ours.start(b.serverCPUs)
+	ours, peer, err := b.startBoth()
 	if err != nil {
 		return err
 	}
 	defer ours.stop()
-	peer, err := b.peer.start(b.serverCPUs)
-	if err != nil {
-		return err
-	}
 	defer peer.stop()
 	for _, s := range []*server{ours, peer} {
 		if err := fill(s, throughputKeys, nameBytesMin, valueBytes); err != nil {

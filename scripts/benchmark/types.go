@@ -40,15 +40,11 @@ var cycles = []cycle{
 // types compares the throughput of commands on collections with the peer's, as throughput does: first with everything in
 // one key, then spread over many small ones.
 func (b *bench) types() error {
-	ours, err := b.ours.start(b.serverCPUs)
+	ours, peer, err := b.startBoth()
 	if err != nil {
 		return err
 	}
 	defer ours.stop()
-	peer, err := b.peer.start(b.serverCPUs)
-	if err != nil {
-		return err
-	}
 	defer peer.stop()
 	elements := typeElements
 	if b.quick {
