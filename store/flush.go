@@ -7,6 +7,7 @@ const releaseSegmentsMax = 1024
 // FlushDB removes all keys of a database and returns their number. The view must have the whole store.
 func (v *View) FlushDB(db int) int64 {
 	v.needExclusive()
+	v.flushed(db)
 	tables, keys := v.detach(db)
 	v.store.release(tables)
 	return keys
@@ -15,6 +16,7 @@ func (v *View) FlushDB(db int) int64 {
 // FlushAll removes all keys of all databases and returns their number. The view must have the whole store.
 func (v *View) FlushAll() int64 {
 	v.needExclusive()
+	v.flushed(-1)
 	var all []*table
 	total := int64(0)
 	for db := range v.store.databases {
@@ -32,6 +34,8 @@ func (v *View) SwapDB(a, b int) {
 	if a == b {
 		return
 	}
+	v.flushed(a)
+	v.flushed(b)
 	for i := range v.store.shards {
 		sh := &v.store.shards[i]
 		ta, tb := sh.tables[a].Load(), sh.tables[b].Load()
@@ -39,6 +43,12 @@ func (v *View) SwapDB(a, b int) {
 		v.touchReplaced(sh, b, ta)
 		sh.tables[a].Store(tb)
 		sh.tables[b].Store(ta)
+	}
+}
+
+func (v *View) flushed(db int) {
+	if v.changes {
+		v.observer.Flushed(db)
 	}
 }
 

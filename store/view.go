@@ -21,6 +21,10 @@ type View struct {
 	noTouch bool
 	keeping bool // expired keys stay where they are
 
+	observer Observer // hears of the classes below, and of changes if that is set
+	classes  Class
+	changes  bool
+
 	exclusive bool
 	writable  bool
 	single    bool // the one shard locked is keys[0]'s

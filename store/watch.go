@@ -100,8 +100,11 @@ func (v *View) hasExpired(key []byte) bool {
 	return slot != nil && g.entry(*slot).expired(v.nowMs)
 }
 
-// touchWatched marks whoever watches a key that is being changed.
+// touchWatched marks whoever watches a key that is being changed, and tells the observer: every change of a key passes here.
 func (v *View) touchWatched(pos uint64, key []byte) {
+	if v.changes {
+		v.observer.Changed(v.db, key)
+	}
 	if sh := v.shard(pos); len(sh.watchers) != 0 {
 		for _, w := range sh.watchers[watchedKey{v.db, string(key)}] {
 			w.dirty.Store(true)
