@@ -77,8 +77,8 @@ func cloneAll(list [][]byte) [][]byte {
 
 // timeOut runs on a goroutine of its own.
 func (c *client) timeOut(st *waiting) {
-	c.slot.mu.Lock()
-	defer c.slot.mu.Unlock()
+	c.s.gate.enter(c.home)
+	defer c.home.mu.Unlock()
 	if c.waiting == st && !c.closed {
 		c.endWait(st.timedOut)
 	}

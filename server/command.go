@@ -32,6 +32,7 @@ const (
 	protected // refused unless a configuration directive allows it
 
 	exclusive       // runs with the gate closed
+	runsScripts     // exclusive, and aside: see aside.go
 	walksKeyspace   // locks one shard after the other itself; inside EXEC, which holds locks already, it needs the gate
 	notQueued       // runs at once inside MULTI
 	subscribes      // subscribes or unsubscribes; inside EXEC it needs the gate, so that no message comes into the reply
@@ -144,6 +145,9 @@ func (t *table) add(r row, parent *command, g group) *command {
 		if !r.keys[i].ranged() {
 			cmd.flags |= movableKeys
 		}
+	}
+	if r.flags&runsScripts != 0 {
+		cmd.flags |= exclusive
 	}
 	cmd.lockWrite = r.flags&(write|locksForWriting) != 0
 	cmd.joins = cmd.oneKey && r.handle != nil && parent == nil &&

@@ -168,7 +168,7 @@ func TestDebugPauseCron(t *testing.T) {
 	s := newTestServer(t, "--enable-debug-command", "yes", "--timeout", "60")
 	c, idle := newTestClient(t, s), newTestClient(t, s)
 	do(idle, "PING")
-	sl := s.gate.slots[len(s.gate.slots)-1]
+	sl := s.houseSlot
 	do(c, "CLIENT", "PAUSE", "1000", "WRITE")
 	do(c, "DEBUG", "PAUSE-CRON", "1")
 	s.housekeeping(sl, time.Now().Add(time.Hour))

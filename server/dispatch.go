@@ -46,6 +46,14 @@ func (c *client) dispatch(args [][]byte) bool {
 		c.reject(cmd, errKeysWhileMonitoring)
 		return true
 	}
+	if c.slot.busy && cmd.flags&allowBusy == 0 {
+		c.reject(cmd, c.s.busyText())
+		return true
+	}
+	if c.slot.busy && (cmd.flags&locksForWriting != 0 || c.watcher.Watching() || c.monitoring) {
+		c.slot.afterBusy = append(c.slot.afterBusy, c.conn.Resume)
+		return false
+	}
 	if c.s.pause.holds(c, cmd) {
 		c.s.pause.park(c)
 		return false
@@ -107,8 +115,17 @@ func (c *client) reject(cmd *command, text string) {
 
 // run executes a command that passed the gates: it takes the locks the row calls for, and nothing else does.
 func (c *client) run(cmd *command, args [][]byte) {
-	if cmd.flags&exclusive != 0 {
+	switch {
+	case cmd.flags&runsScripts != 0:
+		args = cloneAll(args)
+		c.runAside(func() { c.runExclusive(cmd, args) })
+		return
+	case cmd.flags&exclusive != 0:
 		c.runExclusive(cmd, args)
+		return
+	case c.multi != nil && c.multi.scripts && cmd.name == "exec":
+		args = cloneAll(args)
+		c.runAside(func() { c.call(cmd, args) })
 		return
 	}
 	c.bindView()
@@ -133,6 +150,7 @@ func (c *client) run(cmd *command, args [][]byte) {
 // bindView makes the slot's view work for this client, now.
 func (c *client) bindView() {
 	nowMs := c.slot.clock.unixMs()
+	c.slot.client = c
 	c.view.Bind(c.db, nowMs, c.slot.rec)
 	c.view.SetNoTouch(c.noTouch)
 	c.view.KeepExpired(c.s.pause.lasts(nowMs))
@@ -154,19 +172,28 @@ func (c *client) runExclusive(cmd *command, args [][]byte) {
 
 // withGate runs fn with the gate closed and the view bound accordingly.
 func (c *client) withGate(fn func()) {
-	c.tellMonitors() // of what came before
+	c.tellMonitors()    // of what came before
+	if c.aside != nil { // it is closed already
+		c.whileClosed(fn)
+		return
+	}
 	c.s.gate.exclusive(c.slot, func() {
 		if c.closed { // killed while it waited
 			c.verdict = transport.Abort
 			return
 		}
 		c.slot.clock.start() // waiting took time
-		c.bindView()
-		c.view.Exclusive()
-		defer c.view.Unlock()
-		fn()
-		c.slot.countAccesses()
+		c.whileClosed(fn)
 	})
+}
+
+// whileClosed runs fn with the view bound to the whole store.
+func (c *client) whileClosed(fn func()) {
+	c.bindView()
+	c.view.Exclusive()
+	defer c.view.Unlock()
+	fn()
+	c.slot.countAccesses()
 }
 
 // call runs the handler and accounts for it.

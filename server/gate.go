@@ -15,6 +15,7 @@ type slot struct {
 	// mu guards all of the following.
 	index    int
 	view     *store.View
+	client   *client           // whose commands the view works for; nil: the server's own work
 	rec      *hotkeys.Recorder // nil while hot key tracking is off
 	args     [][]byte          // arguments of the command being run; they alias the input
 	argsUsed int               // most arguments that args has held since it was cleared
@@ -23,6 +24,9 @@ type slot struct {
 	clock    clock
 	stats    slotStats
 	shown    []byte // for monitors
+
+	busy      bool     // something that is past its time has the store: see aside.go
+	afterBusy []func() // to be done under the gate when that is over
 
 	lastName []byte   // spelling of the latest command name seen here, as the client wrote it
 	last     *command // its row: a pipeline mostly repeats itself, and this spares the map
@@ -89,7 +93,8 @@ type gate struct {
 	turn  sync.Mutex // one exclusive work at a time, so that two closers cannot each hold half of the slots
 	slots []*slot
 
-	latency *latencyMonitor // nil: nobody wants to know how long it is closed
+	latency  *latencyMonitor // nil: nobody wants to know how long it is closed
+	closedAt time.Time       // zero: likewise
 }
 
 // exclusive runs fn while no slot runs anything. own is the caller's slot, whose mutex the caller holds, or nil. The mutex is
@@ -97,25 +102,74 @@ type gate struct {
 // the caller holds it, also when fn panics: what fn leaves half-done of the caller's session, such as a wait that began
 // while replies are still in its buffer, nobody else gets to see.
 func (g *gate) exclusive(own *slot, fn func()) {
+	g.close(own)
+	defer g.open(own)
+	fn()
+}
+
+// close is the beginning of exclusive, open its end. They need not be called by the same goroutine.
+func (g *gate) close(own *slot) {
 	if own != nil {
 		own.countAccesses()
 		own.mu.Unlock()
 	}
 	g.turn.Lock()
-	defer g.turn.Unlock()
 	if g.latency != nil && g.latency.on() {
-		began := time.Now()
-		defer func() { g.latency.note(eventGate, time.Since(began), time.Now().Unix()) }()
+		g.closedAt = time.Now()
 	}
 	for _, sl := range g.slots {
 		sl.mu.Lock()
 	}
-	defer func() {
-		for _, sl := range g.slots {
-			if sl != own {
-				sl.mu.Unlock()
-			}
+}
+
+func (g *gate) open(own *slot) {
+	for _, sl := range g.slots {
+		if sl != own {
+			sl.mu.Unlock()
 		}
-	}()
-	fn()
+	}
+	if !g.closedAt.IsZero() {
+		g.latency.note(eventGate, time.Since(g.closedAt), time.Now().Unix())
+		g.closedAt = time.Time{}
+	}
+	g.turn.Unlock()
+}
+
+// yield lets go of the slots, but for keep, while the gate's turn stays taken: their holders find them busy. The slot given
+// stays locked, for another goroutine to let go, if held is set.
+func (g *gate) yield(keep, given *slot, held bool) {
+	for _, sl := range g.slots {
+		if sl == keep {
+			continue
+		}
+		sl.busy = true
+		if sl != given || !held {
+			sl.mu.Unlock()
+		}
+	}
+}
+
+// takeBack ends what yield began, and does what had to wait.
+func (g *gate) takeBack(keep *slot) {
+	for _, sl := range g.slots {
+		if sl != keep {
+			sl.mu.Lock()
+			sl.busy = false
+		}
+	}
+	for _, sl := range g.slots {
+		for _, fn := range sl.afterBusy {
+			fn()
+		}
+		sl.afterBusy = nil
+	}
+}
+
+// enter locks a slot for one that may wait as long as others keep it busy. No loop may.
+func (g *gate) enter(sl *slot) {
+	for sl.mu.Lock(); sl.busy; sl.mu.Lock() {
+		sl.mu.Unlock()
+		g.turn.Lock()   // until the gate opens
+		g.turn.Unlock() //nolint:staticcheck // it is the wait that matters
+	}
 }

@@ -12,7 +12,7 @@ const periodicEvery = 100 * time.Millisecond
 // pauses end, rates are sampled, memory that was freed in bulk goes back to the system.
 func (s *Server) periodic() {
 	defer s.stopped.Done()
-	sl := s.gate.slots[len(s.gate.slots)-1]
+	sl := s.houseSlot
 	timer := time.NewTimer(periodicEvery)
 	defer timer.Stop()
 	next := time.Now().Add(periodicEvery)
@@ -34,7 +34,7 @@ func (s *Server) periodic() {
 // untilNextWork is the time to the next beat or the end of the hot key window, whichever comes first.
 func (s *Server) untilNextWork(sl *slot, next time.Time) time.Duration {
 	wait := time.Until(next)
-	sl.mu.Lock()
+	s.gate.enter(sl)
 	defer sl.mu.Unlock()
 	if due := s.tracker.NextRotation(); due != 0 {
 		wait = min(wait, time.Duration(due-s.monotonicNs()))
@@ -44,7 +44,7 @@ func (s *Server) untilNextWork(sl *slot, next time.Time) time.Duration {
 
 // rotateWindows closes the gate only when a window has ended.
 func (s *Server) rotateWindows(sl *slot) {
-	sl.mu.Lock()
+	s.gate.enter(sl)
 	due := s.tracker.NextRotation()
 	sl.mu.Unlock()
 	if due != 0 && s.monotonicNs() >= due {
@@ -80,7 +80,7 @@ func (s *Server) expire(sl *slot, now time.Time) {
 	more, removed, longest := true, int64(0), time.Duration(0)
 	for more && time.Since(now) < expireBudget {
 		began := time.Now()
-		sl.mu.Lock() // let go between rounds, so that nobody waits at the gate for long
+		s.gate.enter(sl) // let go between rounds, so that nobody waits at the gate for long
 		sl.clock.start()
 		nowMs := sl.clock.unixMs()
 		if more = !s.pause.lasts(nowMs); more {
@@ -106,7 +106,7 @@ const tellEvery = time.Second
 func (s *Server) endPause(now time.Time) {
 	due := false
 	sl := s.gate.slots[0]
-	sl.mu.Lock()
+	s.gate.enter(sl)
 	due = s.pause.untilMs != 0 && now.UnixMilli() >= s.pause.untilMs
 	sl.mu.Unlock()
 	if !due {

@@ -75,7 +75,7 @@ func (s *Server) accept(conn transport.Conn) (transport.Session, []byte) {
 	sl := s.gate.slots[conn.Loop()]
 	now := time.Now()
 	c := &client{
-		s: s, conn: conn, slot: sl, view: sl.view, user: defaultUser,
+		s: s, conn: conn, home: sl, slot: sl, view: sl.view, user: defaultUser,
 		authed: !s.passwordSet(), created: now, activeNs: now.UnixNano(),
 	}
 	c.parser.reset()

@@ -34,6 +34,7 @@ type Server struct {
 	store    *store.Store
 	tracker  *hotkeys.Tracker
 	gate     gate
+	asides   asides
 	clients  registry
 	pause    pause
 	channels channels
@@ -43,6 +44,8 @@ type Server struct {
 	blockedWhileThere atomic.Int64
 	info              info.Registry
 	counters
+	houseSlot    *slot // the periodic work's
+	scriptSlot   *slot // of what runs aside
 	transport    *transport.Transport
 	tls          atomic.Pointer[tls.Config]
 	rates        rates
@@ -78,7 +81,7 @@ func New(params *Parameters, log *slog.Logger) (*Server, error) {
 	s.table = newTable(s.families()...)
 	s.store = store.New(store.Options{Databases: int(params.databases.Get())})
 	loops := runtime.GOMAXPROCS(0)
-	slots := loops + 1 // the last one is the periodic work's
+	slots := loops + 2 // one per loop, the periodic work's, and that of what runs aside
 	s.tracker = hotkeys.New(slots, s.monotonicNs, rand.Uint64())
 	for i := range slots {
 		sl := &slot{index: i, view: s.store.NewView(), clock: clock{origin: s.started}}
@@ -86,6 +89,7 @@ func New(params *Parameters, log *slog.Logger) (*Server, error) {
 		sl.clock.start()
 		s.gate.slots = append(s.gate.slots, sl)
 	}
+	s.houseSlot, s.scriptSlot = s.gate.slots[loops], s.gate.slots[loops+1]
 	s.observe.latency.thresholdMs = params.observe.latencyMs
 	s.gate.latency = &s.observe.latency
 	s.addInfoSections()
@@ -191,6 +195,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		s.log.Warn("clients that did not take their replies were cut off")
 		err = nil
 	}
+	s.asides.end()
 	s.store.Close()
 	if path := s.params.unixSocket.Get(); path != "" {
 		if rmErr := os.Remove(path); rmErr != nil && !errors.Is(rmErr, os.ErrNotExist) {

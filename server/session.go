@@ -15,7 +15,8 @@ type client struct {
 	writer
 	s      *Server
 	conn   transport.Conn
-	slot   *slot
+	home   *slot       // its loop's
+	slot   *slot       // home, but for work that runs aside
 	view   *store.View // the slot's
 	parser parser
 
@@ -49,6 +50,7 @@ type client struct {
 	secret []int // indexes of arguments of the command being run that nobody shall see
 
 	waiting *waiting    // nil unless a blocking command waits
+	aside   *aside      // nil unless a command of it runs aside
 	multi   *multiState // nil outside MULTI
 	inExec  bool
 	watcher store.Watcher
@@ -59,12 +61,12 @@ type client struct {
 
 // Feed is the transport's entry: see transport.Session.
 func (c *client) Feed(in, out []byte) (used, need int, reply []byte, v transport.Verdict) {
-	c.slot.mu.Lock()
-	defer c.slot.mu.Unlock()
+	c.home.mu.Lock()
+	defer c.home.mu.Unlock()
 	if c.closed {
 		return 0, 0, out, transport.Abort
 	}
-	if c.waiting != nil {
+	if c.aside != nil || c.waiting != nil {
 		return 0, 0, out, transport.Park
 	}
 	c.slot.clock.start()
@@ -75,7 +77,12 @@ func (c *client) Feed(in, out []byte) (used, need int, reply []byte, v transport
 	c.lookNs = c.s.observe.lookFrom(len(in))
 	c.limitOutput()
 	used, need, v = c.runBatch(in)
-	c.slot.stats.inBytes += int64(used)
+	c.home.stats.inBytes += int64(used)
+	if a := c.aside; a != nil { // it goes on without this loop
+		c.home.stats.outBytes += int64(len(a.before) - before)
+		c.home.forgetArgs()
+		return used, 0, a.before, transport.Park
+	}
 	c.slot.stats.outBytes += int64(len(c.buf) - before)
 	c.slot.forgetArgs()
 	c.tellMonitors()
@@ -120,6 +127,9 @@ func (c *client) runBatch(in []byte) (used, need int, v transport.Verdict) {
 			if !c.dispatch(ahead.next.args) {
 				c.parser.reset()
 				return used, 0, transport.Park
+			}
+			if c.aside != nil {
+				return used + ahead.next.bytes, 0, transport.Park
 			}
 			c.endReply()
 			used += ahead.next.bytes
@@ -207,9 +217,18 @@ func (c *client) afterPanic(fault any) {
 
 // Closed is the transport's last call: see transport.Session.
 func (c *client) Closed() {
-	c.slot.mu.Lock()
-	defer c.slot.mu.Unlock()
+	c.home.mu.Lock()
+	defer c.home.mu.Unlock()
 	c.closed = true
+	if c.home.busy {
+		c.home.afterBusy = append(c.home.afterBusy, c.leave)
+		return
+	}
+	c.leave()
+}
+
+// leave takes a client that is gone out of everything that knows it.
+func (c *client) leave() {
 	c.stopWaiting()
 	c.discardMulti()
 	c.leaveChannels()

@@ -25,6 +25,7 @@ type multiState struct {
 	heldBytes int  // with what is kept about each argument and command, which for short ones is most of it
 	spoiled   bool // a command was refused while queueing: EXEC will abort
 	exclusive bool // a queued command needs the gate, so EXEC does
+	scripts   bool // a queued command runs aside, so EXEC does
 	writes    bool // for CLIENT PAUSE WRITE
 
 	locksForWriting bool
@@ -40,6 +41,7 @@ func (c *client) queue(cmd *command, args [][]byte) {
 	m.heldBytes += argBytes + len(args)*int(unsafe.Sizeof(args[0])) + int(unsafe.Sizeof(queuedCommand{}))
 	m.queue = append(m.queue, queuedCommand{cmd, cloneAll(args)})
 	m.exclusive = m.exclusive || cmd.flags&(exclusive|walksKeyspace|subscribes) != 0
+	m.scripts = m.scripts || cmd.flags&runsScripts != 0
 	m.writes = m.writes || cmd.flags&(write|mayReplicate) != 0
 	m.locksForWriting = m.locksForWriting || cmd.lockWrite
 	c.cmd = cmd
