@@ -15,25 +15,55 @@ import (
 //
 // A loop whose client is past its time is let go, too: the client is parked, and what comes of its command is posted.
 
-// aside is the work of one client that runs so.
+// aside is the work of one client that runs so. It is used again for the next, unless the loop has gone on without it.
 type aside struct {
-	c    *client
-	fn   func()
-	done chan struct{} // the work is over, and the loop still waits for it
+	c     *client
+	fn    func()
+	timer *time.Timer
+	left  chan struct{} // one signal: the work is over, or the loop shall go on without it
 
 	mu sync.Mutex
 	// mu guards the following, which the end of the time and the end of the work both want to change.
-	long     bool // a part of it runs that may be past its time
-	yielded  bool // the slots are let go
-	detached chan struct{}
-	apart    bool // detached is closed: the loop has gone on without it
+	until   time.Time // when what runs will be past its time; zero: never
+	yielded bool      // the slots are let go
+	apart   bool      // the loop has gone on without it
 
 	before []byte // what the client's batch has appended before
+	args   [][]byte
+	bytes  []byte // of args
 }
 
-// runAside runs fn, which belongs to the command being run, under the gate and aside. If it returns with c.aside still set,
-// the command is not over: nothing of the client may be touched but that.
-func (c *client) runAside(fn func()) {
+func newAside() *aside {
+	a := &aside{left: make(chan struct{}, 1)}
+	a.timer = time.AfterFunc(time.Hour, a.pastTime)
+	a.timer.Stop()
+	return a
+}
+
+// keptArgBytes bounds the memory for arguments that is kept for the next work.
+const keptArgBytes = 16 << 10
+
+// keep copies the arguments of a command, which alias the input that the loop may go on from.
+func (a *aside) keep(args [][]byte) [][]byte {
+	a.args, a.bytes = a.args[:0], a.bytes[:0]
+	total := 0
+	for _, arg := range args {
+		total += len(arg)
+	}
+	if cap(a.bytes) < total {
+		a.bytes = make([]byte, 0, total)
+	}
+	for _, arg := range args {
+		from := len(a.bytes)
+		a.bytes = append(a.bytes, arg...)
+		a.args = append(a.args, a.bytes[from:len(a.bytes):len(a.bytes)])
+	}
+	return a.args
+}
+
+// runAside runs fn on a copy of the arguments of the command being run, under the gate and aside. If it returns with c.aside
+// still set, the command is not over: nothing of the client may be touched but that.
+func (c *client) runAside(args [][]byte, fn func(args [][]byte)) {
 	c.tellMonitors() // of what came before
 	home, s := c.slot, c.s
 	s.gate.close(home)
@@ -42,20 +72,22 @@ func (c *client) runAside(fn func()) {
 		c.verdict = transport.Abort
 		return
 	}
-	a := &aside{c: c, fn: fn, done: make(chan struct{}, 1), detached: make(chan struct{}), before: c.buf}
+	a := s.asides.take()
+	own := a.keep(args)
+	a.c, a.fn, a.before = c, func() { fn(own) }, c.buf
 	c.aside = a
 	c.slot, c.view = s.scriptSlot, s.scriptSlot.view
-	c.buf, c.mark = nil, 0
+	c.buf, c.mark = s.asides.out[:0], 0
 	c.slot.clock.start()
-	s.asides.start(s)
 	s.asides.work <- a
-	select {
-	case <-a.done:
-		a.settle()
-		s.gate.open(home)
-		home.clock.start() // it took time
-	case <-a.detached:
+	<-a.left
+	if a.apart { // which does not change any more
+		return
 	}
+	a.settle()
+	s.asides.giveBack(a)
+	s.gate.open(home)
+	home.clock.start() // it took time
 }
 
 // settle gives the client back to its slot. The gate is closed.
@@ -66,6 +98,7 @@ func (a *aside) settle() {
 	c.slot, c.view = c.home, c.home.view
 	c.aside = nil
 	if !a.apart {
+		c.s.asides.out = c.buf
 		c.mark += len(a.before)
 		c.buf = append(a.before, c.buf...)
 		return
@@ -108,7 +141,7 @@ func (a *aside) run() {
 	apart := a.apart
 	a.mu.Unlock()
 	if !apart {
-		a.done <- struct{}{}
+		a.left <- struct{}{}
 		return
 	}
 	a.settle()
@@ -123,61 +156,79 @@ func (a *aside) takes(limit time.Duration, fn func()) {
 		return
 	}
 	a.mu.Lock()
-	a.long = true
+	a.until = time.Now().Add(limit)
 	a.mu.Unlock()
-	timer := time.AfterFunc(limit, a.pastTime)
+	a.timer.Reset(limit)
 	fn()
-	timer.Stop()
+	a.timer.Stop()
 	a.mu.Lock()
 	a.takeBackLocked()
 	a.mu.Unlock()
 }
 
-// pastTime lets the slots go, and the loop that waits go on.
+// pastTime lets the slots go, and the loop that waits go on. It may come late, when something else runs.
 func (a *aside) pastTime() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.long || a.yielded {
+	if a.until.IsZero() || a.yielded || time.Now().Before(a.until) {
 		return
 	}
 	a.yielded = true
 	a.c.s.gate.yield(a.c.s.scriptSlot, a.c.home, !a.apart)
 	if !a.apart {
 		a.apart = true
-		close(a.detached)
+		a.left <- struct{}{}
 	}
 }
 
 // takeBackLocked ends what pastTime began, or will not begin any more. a.mu must be held.
 func (a *aside) takeBackLocked() {
-	a.long = false
+	a.until = time.Time{}
 	if a.yielded {
 		a.yielded = false
 		a.c.s.gate.takeBack(a.c.s.scriptSlot)
 	}
 }
 
-// asides is the goroutine on which work runs aside. It keeps its stack, which a script makes grow.
+// asides is the goroutine on which work runs aside. It keeps its stack, which a script makes grow. The other fields belong
+// to who has closed the gate.
 type asides struct {
-	once  sync.Once
-	work  chan *aside
+	work  chan *aside // nil before the first
+	spare *aside
+	out   []byte // the buffer for replies
 	ended sync.WaitGroup
 }
 
-func (as *asides) start(s *Server) {
-	as.once.Do(func() {
+func (as *asides) take() *aside {
+	if as.work == nil {
 		as.work = make(chan *aside)
 		as.ended.Go(func() {
 			for a := range as.work {
 				a.run()
 			}
 		})
-	})
+	}
+	if a := as.spare; a != nil {
+		as.spare = nil
+		return a
+	}
+	return newAside()
+}
+
+// giveBack keeps what the next work can use.
+func (as *asides) giveBack(a *aside) {
+	if cap(as.out) > transport.HighWater {
+		as.out = nil
+	}
+	if cap(a.bytes) > keptArgBytes || cap(a.args) > keptArgs {
+		a.bytes, a.args = nil, nil
+	}
+	a.c, a.fn, a.before = nil, nil, nil
+	as.spare = a
 }
 
 // end waits until the goroutine is gone. No loop runs any more.
 func (as *asides) end() {
-	as.once.Do(func() {})
 	if as.work != nil {
 		close(as.work)
 	}

@@ -117,15 +117,13 @@ func (c *client) reject(cmd *command, text string) {
 func (c *client) run(cmd *command, args [][]byte) {
 	switch {
 	case cmd.flags&runsScripts != 0:
-		args = cloneAll(args)
-		c.runAside(func() { c.runExclusive(cmd, args) })
+		c.runAside(args, func(args [][]byte) { c.runExclusive(cmd, args) })
 		return
 	case cmd.flags&exclusive != 0:
 		c.runExclusive(cmd, args)
 		return
 	case c.multi != nil && c.multi.scripts && cmd.name == "exec":
-		args = cloneAll(args)
-		c.runAside(func() { c.call(cmd, args) })
+		c.runAside(args, func(args [][]byte) { c.call(cmd, args) })
 		return
 	}
 	c.bindView()
