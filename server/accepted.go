@@ -237,9 +237,6 @@ var refusedParameters = []struct {
 	{"there is no persistence yet", []known{
 		{"appendonly", "", "no", yesNo, anytime},
 	}},
-	{"there are no keyspace notifications yet", []known{
-		{"notify-keyspace-events", "", "", checked(eventClasses, "of the letters K E g $ l s h z x e t d m n A"), anytime},
-	}},
 	{"there is no replication yet", []known{
 		{"replicaof", "slaveof", "", checked(noMaster, "no one"), atStart},
 		{"min-replicas-to-write", "min-slaves-to-write", "0", number(0, math.MaxInt32), anytime},

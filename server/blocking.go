@@ -114,7 +114,11 @@ func (c *client) stopWaiting() {
 
 // postReply sends what the end of a wait has appended, and has the client's further input run.
 func (c *client) postReply(st *waiting) {
-	if len(c.buf) > 0 && !st.silent {
+	if st.silent {
+		c.buf = c.buf[:0]
+	}
+	c.appendPushes()
+	if len(c.buf) > 0 {
 		c.conn.Post(c.buf)
 		c.slot.stats.outBytes += int64(len(c.buf))
 	}
@@ -238,7 +242,8 @@ func (c *client) serve() bool {
 	c.view.Unlock()
 	c.slot.countAccesses()
 	if st.idle {
-		c.buf = nil
+		c.conn.Post(c.pushes)
+		c.buf, c.pushes = nil, nil
 		return false
 	}
 	c.stopWaiting()

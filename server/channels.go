@@ -159,7 +159,8 @@ func (ch *channels) speak(sub *subscriber, resp3 bool) {
 
 // publication is a message on its way.
 type publication struct {
-	from       *client
+	slot       *slot       // of whoever sends it
+	from       *client     // nil: the server itself
 	kind       channelKind // plainChannel or shardChannel
 	name, text []byte
 	limitBytes int64 // a subscriber that has more waiting is slow; 0: none is
@@ -222,7 +223,7 @@ func (ch *channels) sendLocked(p *publication, a *audience) {
 		}
 		conn := sub.client.conn
 		conn.Post(ch.message)
-		p.from.slot.stats.outBytes += int64(len(ch.message))
+		p.slot.stats.outBytes += int64(len(ch.message))
 		if p.limitBytes > 0 && int64(conn.OutputBytes()) > p.limitBytes {
 			sub.slow = true
 			p.slow = append(p.slow, sub.client)

@@ -15,6 +15,7 @@ type slot struct {
 	// mu guards all of the following.
 	index    int
 	view     *store.View
+	observer observer          // of what the view does
 	client   *client           // whose commands the view works for; nil: the server's own work
 	rec      *hotkeys.Recorder // nil while hot key tracking is off
 	args     [][]byte          // arguments of the command being run; they alias the input

@@ -46,6 +46,8 @@ type Parameters struct {
 	logLevel           *config.String
 	logFile            *config.String
 
+	notifyEvents *config.String
+
 	encodings encodingParams
 	observe   observeParams
 
@@ -67,6 +69,7 @@ func RegisterParameters(r *config.Registry) *Parameters {
 	p.registerEncodings(r)
 	p.registerHotkeys(r)
 	p.registerObservation(r)
+	p.registerNotifications(r)
 	registerKnown(r)
 	return p
 }
@@ -148,6 +151,7 @@ func (s *Server) hookParameters() error {
 		{encodingNames, s.applyEncodings},
 		{[]string{"tls-cert-file", "tls-key-file", "tls-ca-cert-file", "tls-auth-clients", "tls-protocols"}, s.reloadTLS},
 		{observeNames, s.applyObservation},
+		{[]string{"notify-keyspace-events"}, s.applyNotifications},
 	}
 	for _, h := range hooks {
 		if err := h.apply(); err != nil {

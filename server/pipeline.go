@@ -62,6 +62,7 @@ func (c *client) runRow(row []frame) (used int, full bool) {
 	if len(row) == 1 {
 		c.begin()
 		c.run(row[0].cmd, row[0].args)
+		c.appendPushes()
 		return row[0].bytes, c.outputFull()
 	}
 	c.bindView()
@@ -75,12 +76,14 @@ func (c *client) runRow(row []frame) (used int, full bool) {
 			c.bindView()
 		}
 		c.call(row[i].cmd, row[i].args)
+		c.appendPushes()
 		used += row[i].bytes
 		if full = c.outputFull(); full {
 			break
 		}
 	}
 	c.view.Unlock()
+	c.appendPushes() // of keys that had expired
 	return used, full
 }
 
@@ -93,6 +96,7 @@ func (c *client) runApart(row []frame) (used int, full bool) {
 	for i := range row {
 		c.begin()
 		c.run(row[i].cmd, row[i].args)
+		c.appendPushes()
 		used += row[i].bytes
 		if c.outputFull() {
 			return used, true

@@ -155,7 +155,7 @@ func (c *client) speak(resp3 bool) {
 
 func publish(kind channelKind) handler {
 	return func(c *client, args [][]byte) {
-		p := publication{from: c, kind: kind, name: args[1], text: args[2], limitBytes: c.s.params.outputLimits.Load().pubsub.hardBytes}
+		p := publication{slot: c.slot, from: c, kind: kind, name: args[1], text: args[2], limitBytes: c.s.params.outputLimits.Load().pubsub.hardBytes}
 		c.s.channels.publish(&p)
 		c.int(p.receivers)
 		for _, slow := range p.slow {

@@ -92,7 +92,7 @@ func TestChannelsAgainstModel(t *testing.T) {
 			if kind == channelPattern {
 				continue
 			}
-			p := publication{from: publisher, kind: kind, name: []byte(name), text: []byte("text")}
+			p := publication{slot: publisher.slot, from: publisher, kind: kind, name: []byte(name), text: []byte("text")}
 			s.channels.publish(&p)
 			want := make([]int, len(subs))
 			receivers := int64(0)
@@ -314,7 +314,7 @@ func BenchmarkPublish(b *testing.B) {
 			}
 			name, text := []byte("ch"), []byte("hello")
 			for range b.N {
-				p := publication{from: publisher, kind: plainChannel, name: name, text: text}
+				p := publication{slot: publisher.slot, from: publisher, kind: plainChannel, name: name, text: text}
 				s.channels.publish(&p)
 				if p.receivers != int64(subscribers) {
 					b.Fatal(fmt.Sprint(p.receivers))

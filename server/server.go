@@ -39,6 +39,7 @@ type Server struct {
 	pause    pause
 	channels channels
 	observe  observation
+	events   notifications
 	blocked  atomic.Int64 // clients that wait in a blocking command
 	// blockedWhileThere counts those of them that wait only as long as their key is there.
 	blockedWhileThere atomic.Int64
@@ -86,6 +87,7 @@ func New(params *Parameters, log *slog.Logger) (*Server, error) {
 	for i := range slots {
 		sl := &slot{index: i, view: s.store.NewView(), clock: clock{origin: s.started}}
 		sl.stats.commands = make([]commandStat, len(s.table.all))
+		sl.observer = observer{s: s, slot: sl}
 		sl.clock.start()
 		s.gate.slots = append(s.gate.slots, sl)
 	}

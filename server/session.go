@@ -188,6 +188,11 @@ func (c *client) endReply() {
 		c.buf, c.over = c.buf[:c.mark], false
 	}
 	c.skipThis, c.skipNext = c.skipNext, false
+	c.appendPushes()
+}
+
+// appendPushes appends the messages that follow a reply.
+func (c *client) appendPushes() {
 	if len(c.pushes) > 0 {
 		c.buf = append(c.buf, c.pushes...)
 		c.pushes = nil

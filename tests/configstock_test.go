@@ -281,7 +281,7 @@ func TestPromisesAreRefused(t *testing.T) {
 	}
 	c := ownServer(t).dial()
 	for _, args := range [][]string{
-		{"save", "3600 1"}, {"appendonly", "yes"}, {"notify-keyspace-events", "Ex"}, {"maxmemory", "1"}, {"min-slaves-to-write", "1"}, {"import-mode", "yes"}, {"shutdown-on-sigint", "save now"},
+		{"save", "3600 1"}, {"appendonly", "yes"}, {"maxmemory", "1"}, {"min-slaves-to-write", "1"}, {"import-mode", "yes"}, {"shutdown-on-sigint", "save now"},
 	} {
 		before := configValue(c, args[0])
 		if got := c.do("CONFIG", "SET", args[0], args[1]); !strings.Contains(got, args[0]) || !strings.Contains(got, "yet") || got[0] != '-' {
