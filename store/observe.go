@@ -37,6 +37,26 @@ func (v *View) Observe(o Observer, classes Class, changes bool) {
 	v.observer, v.classes, v.changes = o, classes, changes
 }
 
+// eventIn is event for a key of another database than that of the view.
+func (v *View) eventIn(db int, class Class, name string, key []byte) {
+	if v.classes&class != 0 {
+		v.observer.Event(class, name, db, key)
+	}
+}
+
+// arriving tells of a key that is about to get a value: that it comes to be, and before that, if it had expired, that it is
+// gone.
+func (v *View) arriving(t *table, pos uint64, key []byte) {
+	slot := t.segment(pos).find(pos, key)
+	switch {
+	case slot == nil:
+		v.event(ClassNew, "new", key)
+	case t.segment(pos).entry(*slot).expired(v.nowMs):
+		v.event(ClassExpired, "expired", key)
+		v.event(ClassNew, "new", key)
+	}
+}
+
 // event tells of an event. It costs one test where nobody wants to hear of its class.
 func (v *View) event(class Class, name string, key []byte) {
 	if v.classes&class != 0 {
