@@ -341,7 +341,7 @@ func TestBitOpAccesses(t *testing.T) {
 func TestBitOpOfExpired(t *testing.T) {
 	v := alone(t)
 	for i := range 200 {
-		v.nowMs = testNow
+		v.Bind(v.db, testNow, v.rec)
 		var keys [][]byte
 		for k := range 8 {
 			key := fmt.Appendf(nil, "%d/%d", i, k)
@@ -351,7 +351,7 @@ func TestBitOpOfExpired(t *testing.T) {
 				v.Expire(key, testNow+1, 0)
 			}
 		}
-		v.nowMs = testNow + 1000
+		v.Bind(v.db, testNow+1000, v.rec)
 		if _, err := v.BitOp(BitOr, []byte("dst"), keys); err != nil {
 			t.Fatal(err)
 		}

@@ -48,7 +48,7 @@ func (v *View) dictFind(d *dict, field []byte) Entry {
 		return Entry{}
 	}
 	e := g.entry(*slot)
-	if e.expired(v.nowMs) {
+	if e.expired(v.deadMs) {
 		return Entry{}
 	}
 	return e
@@ -64,7 +64,7 @@ func (v *View) dictSet(d *dict, field, val []byte, deadline int64) (added bool) 
 		v.insert(d.table, pos, &r)
 		added = true
 	} else {
-		added = d.segment(pos).entry(*slot).expired(v.nowMs)
+		added = d.segment(pos).entry(*slot).expired(v.deadMs)
 		v.rewrite(d.table, pos, slot, &r)
 	}
 	if deadline != noDeadline {
@@ -83,7 +83,7 @@ func (v *View) dictDelete(d *dict, field []byte) bool {
 		return false
 	}
 	e := d.segment(pos).entry(*slot)
-	live := !e.expired(v.nowMs)
+	live := !e.expired(v.deadMs)
 	v.unlink(d.table, pos, slot)
 	e.seg.reclaim(e)
 	v.shrink(d.table, pos)
@@ -99,7 +99,7 @@ func (v *View) dictEach(d *dict, fn func(Entry) bool) {
 			for off := home * bucketSize; ; {
 				b := g.bucketAt(off)
 				for _, slot := range b[:b.count()] {
-					if e := g.entry(slot); !e.expired(v.nowMs) && !fn(e) {
+					if e := g.entry(slot); !e.expired(v.deadMs) && !fn(e) {
 						return false
 					}
 				}
@@ -124,7 +124,7 @@ func (v *View) dictScan(d *dict, cursor uint64, fn func(Entry)) (next uint64) {
 	pos := cursor << dictCursorShift
 	g := d.segment(pos)
 	g.each(g.home(pos), func(slot uint32) {
-		if e := g.entry(slot); !e.expired(v.nowMs) {
+		if e := g.entry(slot); !e.expired(v.deadMs) {
 			fn(e)
 		}
 	})
@@ -145,7 +145,7 @@ func (v *View) dictRandom(d *dict) Entry {
 	}
 	for range 64 {
 		g := v.randomSegment(d.table)
-		if e := g.entry(v.randomSlot(g)); !e.expired(v.nowMs) {
+		if e := g.entry(v.randomSlot(g)); !e.expired(v.deadMs) {
 			return e
 		}
 	}

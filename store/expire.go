@@ -32,6 +32,7 @@ func (v *View) expire(t *table, pos uint64, key []byte, slot *uint32) {
 	}
 	v.stats.Expired++
 	v.drop(t, pos, key, slot)
+	v.event(ClassExpired, "expired", key)
 }
 
 // noteExpired remembers an expired key for Unlock.
@@ -160,10 +161,10 @@ const hashesMax = 64
 func (v *View) expireSegment(t *table, g *segment) {
 	hashes := 0
 	v.sweep(t, g, func(pos uint64, e Entry) bool {
-		expired := e.expired(v.nowMs)
+		expired := e.expired(v.deadMs)
 		if expired {
 			v.stats.Expired++
-		} else if h, due := e.fieldsDue(v.nowMs); due && hashes < hashesMax {
+		} else if h, due := e.fieldsDue(v.deadMs); due && hashes < hashesMax {
 			hashes++
 			v.sweepFields(h)
 			expired = h.len() == 0

@@ -29,7 +29,7 @@ func (v *View) ReadHash(key []byte) (Hash, error) {
 		return Hash{}, err
 	}
 	h := v.hashOf(e)
-	if h.large != nil && h.large.due(v.nowMs) {
+	if h.large != nil && h.large.due(v.deadMs) {
 		v.noteExpired(v.position(key), key)
 	}
 	return h, nil
@@ -56,7 +56,7 @@ func (h Hash) Len() int {
 
 // Live returns the number of fields that have not expired. It is O(1) unless there are some that have.
 func (h Hash) Live() int {
-	if h.large == nil || !h.large.due(h.v.nowMs) {
+	if h.large == nil || !h.large.due(h.v.deadMs) {
 		return h.Len()
 	}
 	n := 0
@@ -330,7 +330,7 @@ func (v *View) editHash(h *hashEdit, key []byte) error {
 		return err
 	}
 	*h = hashEdit{Hash: v.hashOf(e), key: key, e: e, earliest: never}
-	if h.large != nil && h.large.due(v.nowMs) {
+	if h.large != nil && h.large.due(v.deadMs) {
 		v.sweepFields(h.large)
 	}
 	return nil

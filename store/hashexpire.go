@@ -25,7 +25,7 @@ func (v *View) sweepFields(h *hash) {
 	}
 	v.cycleTable(h.table, 0, func(t *table, g *segment) {
 		v.sweep(t, g, func(_ uint64, e Entry) bool {
-			over := e.expired(v.nowMs)
+			over := e.expired(v.deadMs)
 			v.stats.Fields += int64(one(over))
 			return over
 		})
@@ -34,7 +34,7 @@ func (v *View) sweepFields(h *hash) {
 
 // expireFields removes expired fields of a key that was found, a bounded number of them, and the key if they were the last.
 func (v *View) expireFields(pos uint64, key []byte, e Entry) {
-	h, due := e.fieldsDue(v.nowMs)
+	h, due := e.fieldsDue(v.deadMs)
 	if !due {
 		return
 	}
@@ -86,7 +86,7 @@ func replyDeadline(deadline int64) int64 {
 
 // expire gives a field that exists a deadline, or removes it, reporting false, if that is over.
 func (h *hashEdit) expire(field []byte, atMs int64) bool {
-	if atMs <= h.v.nowMs {
+	if h.v.over(atMs) {
 		h.remove(field)
 		return false
 	}
@@ -186,7 +186,7 @@ func (v *View) HSetEx(key []byte, pairs [][]byte, cond FieldCond, change Deadlin
 		h.done()
 		return false, nil
 	}
-	over := change == SetDeadline && atMs <= v.nowMs
+	over := change == SetDeadline && v.over(atMs)
 	if !over {
 		h.expect(pairs)
 	}

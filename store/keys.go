@@ -116,11 +116,11 @@ func (v *View) Expire(key []byte, atMs int64, cond ExpireCond) bool {
 	if !e.Exists() || !cond.met(e.ExpireAt(), atMs) {
 		return false
 	}
-	if atMs <= v.nowMs {
+	if v.over(atMs) {
 		v.delete(v.position(key), key)
 		return true
 	}
-	v.setDeadline(key, e, atMs)
+	v.setDeadline(key, e, max(atMs, 1)) // 0 and -1 would read as if there were none
 	return true
 }
 

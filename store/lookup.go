@@ -15,6 +15,7 @@ func (v *View) lookupRead(key []byte, touch bool) Entry {
 	e := v.find(pos, key)
 	if e.seg == nil {
 		v.stats.Misses++
+		v.event(ClassMiss, "keymiss", key)
 		return e
 	}
 	v.stats.Hits++
@@ -45,6 +46,15 @@ func (v *View) PeekString(key []byte) (val []byte, ok bool, err error) {
 
 // Remove deletes a key on behalf of a client, and reports whether there was one. It is an access if it removed something.
 func (v *View) Remove(key []byte) bool {
+	if !v.take(key) {
+		return false
+	}
+	v.event(ClassGeneric, "del", key)
+	return true
+}
+
+// take is Remove for a key of which more is to be said than that it is gone.
+func (v *View) take(key []byte) bool {
 	pos := v.position(key)
 	if !v.delete(pos, key) {
 		return false
@@ -84,7 +94,7 @@ func (v *View) find(pos uint64, key []byte) Entry {
 		return Entry{}
 	}
 	e := g.entry(*slot)
-	if e.expired(v.nowMs) {
+	if e.expired(v.deadMs) {
 		v.expire(t, pos, key, slot)
 		return Entry{}
 	}
@@ -102,7 +112,7 @@ func (v *View) delete(pos uint64, key []byte) bool {
 	if slot == nil {
 		return false
 	}
-	if t.segment(pos).entry(*slot).expired(v.nowMs) {
+	if t.segment(pos).entry(*slot).expired(v.deadMs) {
 		v.expire(t, pos, key, slot)
 		return false
 	}
@@ -144,6 +154,9 @@ func (v *View) putUnmarked(pos uint64, key []byte, val value, deadline int64) En
 	v.check(pos, true)
 	old := len(v.work.retired)
 	t := v.store.table(v.shard(pos), v.db)
+	if v.classes&(ClassNew|ClassExpired) != 0 {
+		v.arriving(t, pos, key)
+	}
 	e := v.write(t, pos, &record{key: key, value: val, deadline: deadline, access: v.clock()})
 	v.noteDeadline(pos, e, e.earliest())
 	v.freeRetired(old)
@@ -158,7 +171,7 @@ func (v *View) write(t *table, pos uint64, r *record) Entry {
 		return v.insert(t, pos, r)
 	}
 	e := g.entry(*slot)
-	if e.expired(v.nowMs) {
+	if e.expired(v.deadMs) {
 		v.stats.Expired++
 	}
 	if v.noTouch {

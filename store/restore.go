@@ -46,7 +46,7 @@ func (v *View) Restore(key, payload []byte, o RestoreOptions) error {
 	deadline := int64(noDeadline)
 	if o.ExpireAtMs != 0 {
 		deadline = o.ExpireAtMs
-		live = live && deadline > v.nowMs
+		live = live && !v.over(deadline)
 	}
 	if !live {
 		v.store.bury(val.coll)
@@ -382,7 +382,7 @@ func (l *loader) largeHash(n int, next func() field) value {
 		if l.Err() != nil {
 			break
 		}
-		if f.deadline != noDeadline && f.deadline <= l.v.nowMs {
+		if f.deadline != noDeadline && l.v.over(f.deadline) {
 			continue
 		}
 		if !l.v.dictSet(&h.dict, f.name, f.val, f.deadline) {

@@ -62,7 +62,7 @@ func (v *View) scanShard(pos uint64, dead *int, fn func(key []byte, e Entry)) (e
 func (v *View) scanChain(g *segment, home uint32, dead *int, fn func(key []byte, e Entry)) (found bool) {
 	g.each(home, func(slot uint32) {
 		e := g.entry(slot)
-		if e.expired(v.nowMs) {
+		if e.expired(v.deadMs) {
 			*dead++
 			v.noteExpired(v.store.position(e.Key()), e.Key())
 			return
@@ -103,8 +103,8 @@ func (v *View) RandomKey(random *rand.Rand, buf []byte) (key []byte, ok bool) {
 		cursor = v.ScanBucket(cursor, take)
 	}
 	if !ok && v.keeping {
-		defer func(nowMs int64) { v.nowMs = nowMs }(v.nowMs)
-		v.nowMs = 0 // then none has expired
+		defer func(deadMs int64) { v.deadMs = deadMs }(v.deadMs)
+		v.ShowExpired()
 		v.ScanBucket(0, take)
 	}
 	return key, ok
@@ -143,7 +143,7 @@ func (v *View) drawFrom(pos uint64, random *rand.Rand, buf []byte) (key []byte, 
 			if n--; n != ^uint32(0) {
 				return
 			}
-			if e := g.entry(slot); !e.expired(v.nowMs) {
+			if e := g.entry(slot); !e.expired(v.deadMs) {
 				key, ok = append(buf, e.Key()...), true
 			}
 		})

@@ -583,7 +583,7 @@ func TestCombineMeetsExpiredKeys(t *testing.T) {
 			want[string(member)] = true
 		}
 	}
-	v.nowMs += 1000
+	v.Bind(v.db, v.nowMs+1000, v.rec)
 	n, err := v.CombineStore(Union, []byte("all"), keys)
 	if err != nil || n != int64(len(want)) {
 		t.Fatalf("%d, %v; want %d", n, err, len(want))
@@ -598,7 +598,7 @@ func TestCombineMeetsExpiredKeys(t *testing.T) {
 	v.SAdd(from, words("x y"))
 	v.SAdd(to, words("z"))
 	v.Expire(to, v.nowMs+1, 0)
-	v.nowMs += 2
+	v.Bind(v.db, v.nowMs+2, v.rec)
 	if moved, err := v.SMove(from, to, []byte("x")); !moved || err != nil {
 		t.Fatalf("SMove: %v, %v", moved, err)
 	}

@@ -144,7 +144,7 @@ func (m *sortModel) fill(v *View, random *rand.Rand) {
 			m.strings[name] = val
 		}
 	}
-	v.nowMs += 10
+	v.Bind(v.db, v.nowMs+10, v.rec)
 }
 
 func TestSortAgainstModel(t *testing.T) {

@@ -140,7 +140,7 @@ func TestStreamClaims(t *testing.T) {
 		}
 		claimed = append(claimed, id)
 	}
-	v.nowMs += 1000
+	v.Bind(v.db, v.nowMs+1000, v.rec)
 	s.Delete(ids[1:2])
 	s.Claim(g, &Claim{IDs: []stream.ID{ids[0], ids[1], ids[4]}, Consumer: []byte("b"), MinIdleMs: 1000, DeliveredMs: v.nowMs, Deliveries: -1}, emit)
 	if !slices.Equal(claimed, ids[:1]) || g.Pending() != 3 || g.Consumer([]byte("b")).ActiveMs != v.nowMs {
@@ -181,7 +181,7 @@ func TestStreamAccounts(t *testing.T) {
 	key := func() []byte { return fmt.Appendf(nil, "s%d", rng.IntN(4)) }
 	for i := range 20000 {
 		k := key()
-		v.nowMs++
+		v.Bind(v.db, v.nowMs+1, v.rec)
 		switch n := rng.IntN(1000); {
 		case n < 900:
 			o := StreamAdd{AutoID: true, Trimmed: rng.IntN(50) == 0}

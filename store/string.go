@@ -169,7 +169,7 @@ func (v *View) putUntil(pos uint64, key []byte, val value, atMs int64) {
 	switch {
 	case atMs == 0:
 		v.put(pos, key, val, noDeadline)
-	case atMs > v.nowMs:
+	case !v.over(atMs):
 		v.put(pos, key, val, atMs)
 	case !v.delete(pos, key):
 		v.touchWatched(pos, key)
@@ -209,7 +209,7 @@ func (v *View) GetEx(key []byte, ex Expiry) (val []byte, ok bool, err error) {
 	case ex.AtMs == 0:
 		val = v.kept(val) // a deadline moves the value
 		v.setDeadline(key, e, noDeadline)
-	case ex.AtMs > v.nowMs:
+	case !v.over(ex.AtMs):
 		val = v.kept(val)
 		v.setDeadline(key, e, ex.AtMs)
 	default:

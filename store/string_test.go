@@ -324,9 +324,9 @@ func TestAccesses(t *testing.T) {
 		v.rec = nil
 		v.mustSet("k", "text")
 		v.mustSet("n", "1")
-		v.nowMs -= 1000
+		v.Bind(v.db, v.nowMs-1000, v.rec)
 		v.Set(x, k, SetOptions{ExpireAtMs: testNow - 500})
-		v.nowMs, v.rec = testNow, rec
+		v.Bind(v.db, testNow, rec)
 		c.do(v)
 		got := report()
 		for key := range c.want {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"math"
 	"math/bits"
 	"math/rand/v2"
 	"unsafe"
@@ -17,6 +18,7 @@ type View struct {
 	store   *Store
 	db      int
 	nowMs   int64
+	deadMs  int64 // a deadline before it is over: nowMs, unless expired keys are shown
 	rec     *hotkeys.Recorder
 	noTouch bool
 	keeping bool // expired keys stay where they are
@@ -84,7 +86,7 @@ func (s *Store) NewView() *View {
 // Bind prepares the view for a command: it works on database db at Unix time nowMs. rec counts accesses to keys; nil if
 // nothing is to be counted, because tracking is off or because it is the server's own work.
 func (v *View) Bind(db int, nowMs int64, rec *hotkeys.Recorder) {
-	v.db, v.nowMs, v.rec = db, nowMs, rec
+	v.db, v.nowMs, v.deadMs, v.rec = db, nowMs, nowMs, rec
 }
 
 // SetNoTouch says whether lookups leave the time of a key's last use alone. Accesses are counted all the same.
@@ -92,6 +94,13 @@ func (v *View) SetNoTouch(on bool) { v.noTouch = on }
 
 // KeepExpired says whether expired keys stay where they are, missing for everybody, until it is said otherwise.
 func (v *View) KeepExpired(on bool) { v.keeping = on }
+
+// ShowExpired makes expired keys, and expired fields of hashes, as good as others, until the next Bind.
+func (v *View) ShowExpired() { v.deadMs = math.MinInt64 }
+
+// over reports whether a deadline that is being set is over already, so that what it is set for goes at once. Expired keys
+// that are kept include these.
+func (v *View) over(deadline int64) bool { return deadline <= v.nowMs && !v.keeping }
 
 // Select changes the database for the rest of the command.
 func (v *View) Select(db int) { v.db = db }

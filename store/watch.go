@@ -97,7 +97,7 @@ func (v *View) hasExpired(key []byte) bool {
 	}
 	g := t.segment(pos)
 	slot := g.find(pos, key)
-	return slot != nil && g.entry(*slot).expired(v.nowMs)
+	return slot != nil && g.entry(*slot).expired(v.deadMs)
 }
 
 // touchWatched marks whoever watches a key that is being changed, and tells the observer: every change of a key passes here.
@@ -124,9 +124,11 @@ func (v *View) touchReplaced(sh *shard, db int, by *table) {
 		exists := has(sh.tables[db].Load(), pos, k.name)
 		if !exists && has(by, pos, k.name) {
 			slot := by.segment(pos).find(pos, []byte(k.name))
-			if by.segment(pos).entry(*slot).expired(v.nowMs) {
-				v.stats.Expired++
-				v.unlink(by, pos, slot)
+			if by.segment(pos).entry(*slot).expired(v.deadMs) {
+				if !v.keeping {
+					v.stats.Expired++
+					v.unlink(by, pos, slot)
+				}
 				continue
 			}
 			exists = true
