@@ -51,7 +51,7 @@ func (v *View) arriving(t *table, pos uint64, key []byte) {
 	switch {
 	case slot == nil:
 		v.event(ClassNew, "new", key)
-	case t.segment(pos).entry(*slot).expired(v.nowMs):
+	case t.segment(pos).entry(*slot).expired(v.deadMs):
 		v.event(ClassExpired, "expired", key)
 		v.event(ClassNew, "new", key)
 	}
