@@ -420,10 +420,15 @@ func (c *client) runGeoSearch(o *geoArgs, problem string, args, options [][]byte
 	switch {
 	case o.dst == nil:
 		c.geoPoints(points, o)
-	case o.storeDist:
-		c.int(c.view.GeoStore(o.dst, points, o.unit))
 	default:
-		c.int(c.view.GeoStore(o.dst, points, 0))
+		event, unit := "georadiusstore", 0.0
+		if o.search {
+			event = "geosearchstore"
+		}
+		if o.storeDist {
+			unit = o.unit
+		}
+		c.int(c.view.GeoStore(o.dst, points, unit, event))
 	}
 }
 

@@ -150,7 +150,7 @@ func xgroupSetID(c *client, args [][]byte) {
 		c.fail(errStreamID)
 		return
 	}
-	g.Last, g.Read = id, o.read
+	s.SetGroup(g, id, o.read)
 	c.ok()
 }
 

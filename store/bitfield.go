@@ -63,6 +63,9 @@ func (v *View) BitFields(key []byte, ops []BitField) error {
 	if changed && !grown {
 		v.changed(key)
 	}
+	if changed || grown {
+		v.event(ClassString, "setbit", key)
+	}
 	return nil
 }
 

@@ -25,6 +25,9 @@ func (v *View) SetBit(key []byte, off int64, on bool) (was bool, err error) {
 	if was != on && !grown {
 		v.changed(key)
 	}
+	if was != on || grown {
+		v.event(ClassString, "setbit", key)
+	}
 	return was, nil
 }
 
@@ -206,6 +209,7 @@ func (v *View) BitOp(op BitOp, dst []byte, keys [][]byte) (int64, error) {
 	pos := v.position(dst)
 	v.count(pos, dst)
 	v.put(pos, dst, value{kind: kindRaw, bytes: out, owned: n > inlineMax}, noDeadline)
+	v.event(ClassString, "set", dst)
 	return int64(n), nil
 }
 

@@ -147,8 +147,8 @@ func (g *geoResults) sorted() []GeoPoint {
 }
 
 // GeoStore stores points as a sorted set, whatever the key held, and returns their number; none remove the key. The scores
-// are those of the places or, with unit > 0, the distances in units of so many metres.
-func (v *View) GeoStore(key []byte, points []GeoPoint, unit float64) int64 {
+// are those of the places or, with unit > 0, the distances in units of so many metres. event is the name of what happens.
+func (v *View) GeoStore(key []byte, points []GeoPoint, unit float64, event string) int64 {
 	elements := make([]ZElement, len(points))
 	for i := range points {
 		elements[i] = ZElement{points[i].Member, points[i].Score}
@@ -161,6 +161,6 @@ func (v *View) GeoStore(key []byte, points []GeoPoint, unit float64) int64 {
 	for i := range elements {
 		b.add(elements[i].Member, elements[i].Score)
 	}
-	b.store(key)
+	b.store(key, event)
 	return int64(len(points))
 }

@@ -25,6 +25,7 @@ func (v *View) PFAdd(key []byte, elements [][]byte) (changed bool, err error) {
 	}
 	if changed {
 		v.saveSketch(key, e, editor)
+		v.event(ClassString, "pfadd", key)
 	}
 	return changed, nil
 }
@@ -148,6 +149,7 @@ func (v *View) PFMerge(keys [][]byte) error {
 		}
 	}
 	v.saveSketch(keys[0], e, editor)
+	v.event(ClassString, "pfadd", keys[0])
 	return nil
 }
 

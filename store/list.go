@@ -134,8 +134,16 @@ func (v *View) ListPush(key []byte, end End, elems [][]byte, mustExist bool) (in
 	if err != nil || mustExist && !e.Exists() {
 		return 0, err
 	}
-	return int64(v.listPush(key, e, end, elems...)), nil
+	n := v.listPush(key, e, end, elems...)
+	v.event(ClassList, pushEvents[end], key)
+	return int64(n), nil
 }
+
+// pushEvents and popEvents are the names of what happens at an end of a list.
+var (
+	pushEvents = [...]string{Head: "lpush", Tail: "rpush"}
+	popEvents  = [...]string{Head: "lpop", Tail: "rpop"}
+)
 
 // listPush is ListPush to the list of an entry, which may be missing.
 func (v *View) listPush(key []byte, e Entry, end End, elems ...[]byte) int {
@@ -268,18 +276,19 @@ func (v *View) ListPop(key []byte, end End) (elem []byte, ok bool, err error) {
 	if err != nil || !e.Exists() {
 		return nil, false, err
 	}
-	return v.listPop(key, e, end), true, nil
+	elem = v.listEnd(e, end)
+	v.event(ClassList, popEvents[end], key)
+	v.listDrop(key, e, end, 1)
+	return elem, true, nil
 }
 
-// listPop is ListPop from the list of an entry that exists.
-func (v *View) listPop(key []byte, e Entry, end End) []byte {
+// listEnd returns the element at an end of the list of an entry that exists. It is valid until the view unlocks.
+func (v *View) listEnd(e Entry, end End) []byte {
 	index := 0
 	if end == Tail {
 		index = e.listLen() - 1
 	}
-	elem := v.kept(v.listElement(e, index))
-	v.listDrop(key, e, end, 1)
-	return elem
+	return v.kept(v.listElement(e, index))
 }
 
 // doomedList returns a list, to be freed when the view unlocks, for the nodes of this number of elements that are to go.
@@ -329,6 +338,7 @@ func (v *View) ListPopSome(key []byte, end End, count int64, fn func(Elements)) 
 	n = int(min(count, int64(n)))
 	fn(e.elements(first, end, n))
 	if n > 0 {
+		v.event(ClassList, popEvents[end], key)
 		v.listDrop(key, e, end, n)
 	}
 	return true, nil
@@ -353,12 +363,14 @@ func (v *View) ListSet(key []byte, index int64, elem []byte) error {
 		lp := v.edit(e)
 		if v.packedList(lp, elem) {
 			v.save(key, e, kindListPacked, listpack.Replace(lp, listpack.Seek(lp, at), elem))
+			v.event(ClassList, "lset", key)
 			return nil
 		}
 		l = v.unpackList(key, e, lp)
 	}
 	l.Set(at, elem)
 	v.listShrunk(key, l)
+	v.event(ClassList, "lset", key)
 	return nil
 }
 
@@ -392,6 +404,7 @@ func (v *View) ListInsert(key, pivot, elem []byte, after bool) (int64, error) {
 			}
 			lp = listpack.InsertAt(lp, off, elem)
 			v.save(key, e, kindListPacked, lp)
+			v.event(ClassList, "linsert", key)
 			return int64(listpack.Len(lp)), nil
 		}
 		l = v.unpackList(key, e, lp)
@@ -399,6 +412,7 @@ func (v *View) ListInsert(key, pivot, elem []byte, after bool) (int64, error) {
 		v.changed(key)
 	}
 	l.Insert(at, elem)
+	v.event(ClassList, "linsert", key)
 	return int64(l.Len()), nil
 }
 
@@ -419,6 +433,7 @@ func (v *View) ListRemove(key []byte, count int64, elem []byte) (int64, error) {
 	if l := e.quicklist(); l != nil {
 		removed := l.Remove(elem, most, from)
 		if removed > 0 {
+			v.event(ClassList, "lrem", key)
 			v.listShrunk(key, l)
 		}
 		return int64(removed), nil
@@ -428,8 +443,11 @@ func (v *View) ListRemove(key []byte, count int64, elem []byte) (int64, error) {
 		skip = max(0, listpack.CountEqual(e.packed(), elem)-most)
 	}
 	lp, removed := listpack.DeleteEqual(v.edit(e), elem, skip, most)
+	if removed == 0 {
+		return 0, nil
+	}
+	v.event(ClassList, "lrem", key)
 	switch {
-	case removed == 0:
 	case listpack.First(lp) == listpack.None:
 		v.Remove(key)
 	default:
@@ -446,6 +464,7 @@ func (v *View) ListTrim(key []byte, start, end int64) error {
 	}
 	n := e.listLen()
 	first, count := clampRange(start, end, n)
+	v.event(ClassList, "ltrim", key)
 	if count == 0 {
 		v.Remove(key)
 		return nil
@@ -517,19 +536,25 @@ func (v *View) ListMove(from, to []byte, take, give End) (elem []byte, ok bool, 
 	if string(from) == string(to) {
 		return v.listRotate(from, src, take, give), true, nil
 	}
-	elem = v.listPop(from, src, take)
+	elem = v.listEnd(src, take)
 	v.listPush(to, v.Peek(to), give, elem)
+	v.event(ClassList, pushEvents[give], to)
+	v.event(ClassList, popEvents[take], from)
+	v.listDrop(from, v.Peek(from), take, 1)
 	return elem, true, nil
 }
 
 // listRotate takes the element at an end of a list to an end of it, the same or the other.
 func (v *View) listRotate(key []byte, e Entry, take, give End) []byte {
+	elem := v.listEnd(e, take)
 	if e.listLen() == 1 { // it must not be removed
 		v.changed(key)
-		return v.kept(v.listElement(e, 0))
+	} else {
+		v.listDrop(key, e, take, 1)
+		v.listPush(key, v.Peek(key), give, elem)
 	}
-	elem := v.listPop(key, e, take)
-	v.listPush(key, v.Peek(key), give, elem)
+	v.event(ClassList, pushEvents[give], key)
+	v.event(ClassList, popEvents[take], key)
 	return elem
 }
 

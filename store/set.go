@@ -275,6 +275,7 @@ func (v *View) SAdd(key []byte, list [][]byte) (added int64, err error) {
 	}
 	if added > 0 {
 		v.saveMembers(key, &m)
+		v.event(ClassSet, "sadd", key)
 	}
 	return added, nil
 }
@@ -295,6 +296,7 @@ func (v *View) SRem(key []byte, list [][]byte) (removed int64, err error) {
 		}
 	}
 	if removed > 0 {
+		v.event(ClassSet, "srem", key)
 		v.saveMembers(key, &m)
 	}
 	return removed, nil
@@ -322,6 +324,7 @@ func (v *View) SMove(from, to, member []byte) (bool, error) {
 	if !v.removeMember(&m, member) {
 		return false, nil
 	}
+	v.event(ClassSet, "srem", from)
 	v.saveMembers(from, &m)
 	dst = v.Peek(to)
 	m = membersOf(dst)
@@ -330,6 +333,7 @@ func (v *View) SMove(from, to, member []byte) (bool, error) {
 	}
 	if v.addMember(&m, member) {
 		v.saveMembers(to, &m)
+		v.event(ClassSet, "sadd", to)
 	}
 	return true, nil
 }
@@ -342,6 +346,7 @@ func (v *View) SPop(key []byte) (member []byte, ok bool, err error) {
 	}
 	m := membersOf(e)
 	member = v.popMember(&m)
+	v.event(ClassSet, "spop", key)
 	v.saveMembers(key, &m)
 	return member, true, nil
 }
@@ -382,9 +387,11 @@ func (v *View) SPopMany(key []byte, count int64, begin func(n int), fn func(memb
 	size := m.len()
 	n := int(min(count, int64(size)))
 	begin(n)
-	switch {
-	case n == 0:
+	if n == 0 {
 		return nil
+	}
+	v.event(ClassSet, "spop", key)
+	switch {
 	case n == size:
 		v.eachMember(&m, func(member []byte) bool { fn(member); return true })
 		v.Remove(key)

@@ -157,13 +157,18 @@ func (v *View) CombineStore(op SetOp, to []byte, keys [][]byte) (int64, error) {
 	switch {
 	case n == 0:
 		v.Remove(to)
+		return 0, nil
 	case m.kind == kindSet:
 		v.replace(to, kindSet, nil, set{m.dict})
 	default:
 		v.replace(to, m.kind, m.packed, nil)
 	}
+	v.event(ClassSet, storeEvents[op], to)
 	return n, nil
 }
+
+// storeEvents are the names of what the commands do that store the result of an operation.
+var storeEvents = [...]string{Union: "sunionstore", Intersection: "sinterstore", Difference: "sdiffstore"}
 
 // intersection returns the result as a set. As in Redis it is made as a listpack unless the smallest operand is an intset,
 // and becomes an intset if it can.

@@ -120,14 +120,19 @@ func (v *View) StreamAdd(key []byte, pairs [][]byte, o *StreamAdd) (id stream.ID
 		return id, false, ErrEntryTooLarge
 	}
 	l.Append(id, pairs, v.streamLimits())
+	trimmed := int64(0)
 	if o.Trimmed {
-		l.Trim(o.Trim)
+		trimmed = l.Trim(o.Trim)
 	}
 	v.recount(l)
 	if e.Exists() {
 		v.changed(key)
 	} else {
 		v.saveCollection(key, e, kindStream, l)
+	}
+	v.event(ClassStream, "xadd", key)
+	if trimmed > 0 {
+		v.event(ClassStream, "xtrim", key)
 	}
 	return id, true, nil
 }
@@ -152,11 +157,14 @@ func (v *View) TrimLimit() int64 {
 	return blocks * entries
 }
 
-// changed marks the key as changed and brings the account up to date.
-func (s Stream) changed() {
+// changed marks the key as changed and brings the account up to date. event is the name of the change.
+func (s Stream) changed(event string) {
 	s.v.recount(s.large)
 	s.v.changed(s.key)
+	s.event(event)
 }
+
+func (s Stream) event(name string) { s.v.event(ClassStream, name, s.key) }
 
 // Delete deletes entries and returns how many there were.
 func (s Stream) Delete(ids []stream.ID) (deleted int64) {
@@ -166,7 +174,7 @@ func (s Stream) Delete(ids []stream.ID) (deleted int64) {
 		}
 	}
 	if deleted > 0 {
-		s.changed()
+		s.changed("xdel")
 	}
 	return deleted
 }
@@ -174,7 +182,7 @@ func (s Stream) Delete(ids []stream.ID) (deleted int64) {
 // Trim removes entries from the beginning and returns how many.
 func (s Stream) Trim(t stream.Trim) (removed int64) {
 	if removed = s.Stream.Trim(t); removed > 0 {
-		s.changed()
+		s.changed("xtrim")
 	}
 	return removed
 }
@@ -206,5 +214,6 @@ func (s Stream) Set(to StreamState) error {
 	if to.Added != -1 {
 		s.SetAdded(to.Added)
 	}
+	s.event("xsetid")
 	return nil
 }

@@ -22,19 +22,40 @@ func (s Stream) CreateGroup(name []byte, last stream.ID, atEnd bool, read int64)
 	if s.large == nil {
 		v.saveCollection(s.key, Entry{}, kindStream, l)
 	}
+	s.event("xgroup-create")
 	return true
 }
 
 // DestroyGroup removes a group and reports whether there was one.
 func (s Stream) DestroyGroup(name []byte) bool {
 	defer s.v.recount(s.large)
-	return s.RemoveGroup(name)
+	if !s.RemoveGroup(name) {
+		return false
+	}
+	s.event("xgroup-destroy")
+	return true
+}
+
+// SetGroup sets the last ID that was delivered to a group, and how many entries it has read.
+func (s Stream) SetGroup(g *stream.Group, last stream.ID, read int64) {
+	g.Last, g.Read = last, read
+	s.event("xgroup-setid")
 }
 
 // CreateConsumer adds a consumer to a group and reports whether there was none of that name.
 func (s Stream) CreateConsumer(g *stream.Group, name []byte) bool {
-	defer s.v.recount(s.large)
-	return g.NewConsumer(name, s.v.nowMs) != nil
+	if g.Consumer(name) != nil {
+		return false
+	}
+	s.newConsumer(g, name)
+	return true
+}
+
+func (s Stream) newConsumer(g *stream.Group, name []byte) *stream.Consumer {
+	c := g.NewConsumer(name, s.v.nowMs)
+	s.v.recount(s.large)
+	s.event("xgroup-createconsumer")
+	return c
 }
 
 // DeleteConsumer removes a consumer of a group, if there is one of that name, and returns how many entries were pending for
@@ -44,16 +65,17 @@ func (s Stream) DeleteConsumer(g *stream.Group, name []byte) (pending int) {
 	if c == nil {
 		return 0
 	}
-	defer s.v.recount(s.large)
-	return g.RemoveConsumer(c)
+	pending = g.RemoveConsumer(c)
+	s.v.recount(s.large)
+	s.event("xgroup-delconsumer")
+	return pending
 }
 
 // Seen returns the consumer of a name, made if there is none, which is at work now.
 func (s Stream) Seen(g *stream.Group, name []byte) *stream.Consumer {
 	c := g.Consumer(name)
 	if c == nil {
-		c = g.NewConsumer(name, s.v.nowMs)
-		s.v.recount(s.large)
+		c = s.newConsumer(g, name)
 	}
 	c.SeenMs = s.v.nowMs
 	return c

@@ -208,6 +208,13 @@ func (v *View) ZAdd(key []byte, elements []ZElement, o ZAddOptions) (ZAddResult,
 		}
 	}
 	w.save()
+	switch {
+	case result.Added+result.Updated == 0:
+	case o.Increment:
+		v.event(ClassZset, "zincr", key)
+	default:
+		v.event(ClassZset, "zadd", key)
+	}
 	return result, nil
 }
 
@@ -351,11 +358,15 @@ func (v *View) ZRem(key []byte, members [][]byte) (removed int64, err error) {
 			continue
 		}
 		if removed++; w.len() == 0 {
+			v.event(ClassZset, "zrem", key)
 			v.Remove(key)
 			return removed, nil
 		}
 	}
 	w.save()
+	if removed > 0 {
+		v.event(ClassZset, "zrem", key)
+	}
 	return removed, nil
 }
 
@@ -403,8 +414,8 @@ func (b *zsetBuilder) len() int {
 	return listpack.Len(b.packed) / 2
 }
 
-// store gives a key the set, whatever it held; an empty one removes it.
-func (b *zsetBuilder) store(key []byte) {
+// store gives a key the set, whatever it held; an empty one removes it. event is the name of what happens otherwise.
+func (b *zsetBuilder) store(key []byte, event string) {
 	switch {
 	case b.large != nil:
 		b.v.replace(key, kindZset, nil, b.large)
@@ -412,5 +423,7 @@ func (b *zsetBuilder) store(key []byte) {
 		b.v.replace(key, kindZsetPacked, b.packed, nil)
 	default:
 		b.v.Remove(key)
+		return
 	}
+	b.v.event(ClassZset, event, key)
 }

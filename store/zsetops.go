@@ -152,9 +152,12 @@ func (v *View) ZCombineStore(to []byte, o ZOperation) (int64, error) {
 	for _, el := range elements {
 		b.add(el.Member, el.Score)
 	}
-	b.store(to)
+	b.store(to, zstoreEvents[o.Op])
 	return int64(len(elements)), nil
 }
+
+// zstoreEvents are the names of what the commands do that store the result of an operation.
+var zstoreEvents = [...]string{Union: "zunionstore", Intersection: "zinterstore", Difference: "zdiffstore"}
 
 // fitPackedZset reports whether elements may be a packed set. It is asked first because packing takes the sign of -0.
 func (v *View) fitPackedZset(elements []ZElement) bool {
@@ -269,7 +272,7 @@ func (v *View) storeUnion(to []byte, list []operand, aggregate ZAggregate) int64
 			b.large.order.Insert(elements[i].Score, elements[i].Member)
 		}
 	}
-	b.store(to)
+	b.store(to, zstoreEvents[Union])
 	return int64(len(elements))
 }
 

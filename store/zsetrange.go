@@ -10,7 +10,13 @@ import (
 type ZRange interface {
 	// ranks returns the ranks [from, to) that the range means, from <= to. reverse tells in which order it will be read.
 	ranks(s *SortedSet, reverse bool) (from, to int)
+	// removal is the name of what happens when the elements are removed.
+	removal() string
 }
+
+func (RankRange) removal() string  { return "zremrangebyrank" }
+func (ScoreRange) removal() string { return "zremrangebyscore" }
+func (LexRange) removal() string   { return "zremrangebylex" }
 
 // RankRange is a range of ranks, both inclusive, counted from the end if negative. Read in reverse it counts from there.
 type RankRange struct{ Start, Stop int64 }
@@ -196,7 +202,7 @@ func (v *View) ZRangeStore(to, key []byte, q ZQuery) (int64, error) {
 		b.add(member, score)
 		return true
 	})
-	b.store(to)
+	b.store(to, "zrangestore")
 	return int64(end - first), nil
 }
 
@@ -208,15 +214,18 @@ func (v *View) ZRemRange(key []byte, r ZRange) (int64, error) {
 	}
 	s := v.sortedOf(e)
 	from, to := r.ranks(&s, false)
-	v.removeRanks(key, e, from, to)
+	v.removeRanks(key, e, from, to, r.removal())
 	return int64(to - from), nil
 }
 
-// removeRanks removes the elements of ranks from to to, excluding to, of the set of entry e.
-func (v *View) removeRanks(key []byte, e Entry, from, to int) {
+// removeRanks removes the elements of ranks from to to, excluding to, of the set of entry e. event is the name of that.
+func (v *View) removeRanks(key []byte, e Entry, from, to int, event string) {
+	if from == to {
+		return
+	}
+	v.event(ClassZset, event, key)
 	s := v.sortedOf(e)
 	switch {
-	case from == to:
 	case to-from == s.Len():
 		v.Remove(key)
 	case s.large != nil:
@@ -239,16 +248,16 @@ func (v *View) ZPop(key []byte, last bool, count int64, begin func(n int), fn fu
 	s := v.sortedOf(e)
 	size := s.Len()
 	n := int(min(count, int64(size)))
-	from, to := 0, n
+	from, to, event := 0, n, "zpopmin"
 	if last {
-		from, to = size-n, size
+		from, to, event = size-n, size, "zpopmax"
 	}
 	begin(n)
 	s.Each(from, to, last, func(member []byte, score float64) bool {
 		fn(member, score)
 		return true
 	})
-	v.removeRanks(key, e, from, to)
+	v.removeRanks(key, e, from, to, event)
 	return true, nil
 }
 
