@@ -164,10 +164,13 @@ func (v *View) expireSegment(t *table, g *segment) {
 		expired := e.expired(v.deadMs)
 		if expired {
 			v.stats.Expired++
+			v.event(ClassExpired, "expired", e.Key())
 		} else if h, due := e.fieldsDue(v.deadMs); due && hashes < hashesMax {
 			hashes++
-			v.sweepFields(h)
-			expired = h.len() == 0
+			v.sweepFields(e.Key(), h)
+			if expired = h.len() == 0; expired {
+				v.event(ClassGeneric, "del", e.Key())
+			}
 		}
 		if expired {
 			v.touchWatched(pos, e.Key())

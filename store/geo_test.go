@@ -167,7 +167,7 @@ func TestGeoStore(t *testing.T) {
 		s, _ := m.v.ReadSorted(m.key)
 		points := s.GeoSearch(q)
 		dst := []byte("dst")
-		if n := m.v.GeoStore(dst, points, 0); int(n) != members {
+		if n := m.v.GeoStore(dst, points, 0, "geosearchstore"); int(n) != members {
 			t.Fatalf("%d stored", n)
 		}
 		m.key = dst
@@ -179,14 +179,14 @@ func TestGeoStore(t *testing.T) {
 		if got := m.v.Peek(dst).Encoding(); got != wantEncoding {
 			t.Errorf("%d members: %s", members, got)
 		}
-		m.v.GeoStore(dst, points, 1000)
+		m.v.GeoStore(dst, points, 1000, "geosearchstore")
 		stored, _ := m.v.ReadSorted(dst)
 		for _, p := range points {
 			if score, ok := stored.Score(p.Member); !ok || score != p.Distance/1000 {
 				t.Fatalf("%s is stored with %v, want %v km", p.Member, score, p.Distance/1000)
 			}
 		}
-		if n := m.v.GeoStore(dst, nil, 0); n != 0 || m.v.Peek(dst).Exists() {
+		if n := m.v.GeoStore(dst, nil, 0, "geosearchstore"); n != 0 || m.v.Peek(dst).Exists() {
 			t.Error("an empty result did not remove the key")
 		}
 	}
@@ -198,9 +198,9 @@ func TestGeoAccesses(t *testing.T) {
 	v.ZAdd(k, []ZElement{{[]byte("a"), geo.Score(1, 1)}}, ZAddOptions{})
 	s, _ := v.ReadSorted(k)
 	points := s.GeoSearch(GeoQuery{Area: geo.Area{Radius: 1e6}})
-	v.GeoStore([]byte("dst"), points, 0)
-	v.GeoStore([]byte("dst"), nil, 0)
-	v.GeoStore([]byte("dst"), nil, 0)
+	v.GeoStore([]byte("dst"), points, 0, "geosearchstore")
+	v.GeoStore([]byte("dst"), nil, 0, "geosearchstore")
+	v.GeoStore([]byte("dst"), nil, 0, "geosearchstore")
 	if got, want := report(), (map[string]uint64{"k": 2, "dst": 2}); !maps.Equal(got, want) {
 		t.Errorf("accesses %v, want %v", got, want)
 	}

@@ -206,6 +206,7 @@ func (v *View) HSet(key []byte, pairs [][]byte) (added int64, err error) {
 		}
 	}
 	h.done()
+	v.event(ClassHash, "hset", key)
 	return added, nil
 }
 
@@ -220,6 +221,9 @@ func (v *View) HSetNX(key, field, val []byte) (bool, error) {
 		h.set(field, val, noDeadline)
 	}
 	h.done()
+	if !exists {
+		v.event(ClassHash, "hset", key)
+	}
 	return !exists, nil
 }
 
@@ -233,6 +237,9 @@ func (v *View) HDel(key []byte, fields [][]byte) (removed int64, err error) {
 		if h.remove(field) {
 			removed++
 		}
+	}
+	if removed > 0 {
+		v.event(ClassHash, "hdel", key)
 	}
 	h.done()
 	return removed, nil
@@ -250,6 +257,9 @@ func (v *View) HGetDel(key []byte, fields [][]byte, fn func(val []byte, ok bool)
 		if ok {
 			h.remove(field)
 		}
+	}
+	if h.removed {
+		v.event(ClassHash, "hdel", key)
 	}
 	h.done()
 	return nil
@@ -276,6 +286,7 @@ func (v *View) HIncrBy(key, field []byte, by int64) (int64, error) {
 	var digits [integerLenMax]byte
 	h.set(field, strconv.AppendInt(digits[:0], sum, 10), deadline)
 	h.done()
+	v.event(ClassHash, "hincrby", key)
 	return sum, nil
 }
 
@@ -306,6 +317,7 @@ func (v *View) HIncrByFloat(key, field, by []byte) (string, error) {
 	}
 	h.set(field, []byte(sum), deadline)
 	h.done()
+	v.event(ClassHash, "hincrbyfloat", key)
 	return sum, nil
 }
 
@@ -331,7 +343,7 @@ func (v *View) editHash(h *hashEdit, key []byte) error {
 	}
 	*h = hashEdit{Hash: v.hashOf(e), key: key, e: e, earliest: never}
 	if h.large != nil && h.large.due(v.deadMs) {
-		v.sweepFields(h.large)
+		v.sweepFields(key, h.large)
 	}
 	return nil
 }
@@ -444,6 +456,7 @@ func (h *hashEdit) done() {
 			v.Remove(h.key)
 		default:
 			v.delete(v.position(h.key), h.key)
+			v.event(ClassGeneric, "del", h.key)
 		}
 		return
 	}

@@ -17,12 +17,13 @@ func (e Entry) fieldsDue(nowMs int64) (h *hash, due bool) {
 	return h, h.due(nowMs)
 }
 
-// sweepFields removes the expired fields from one segment of a hash, the next one that has any. After the last segment the
-// bound of the hash is set to what is left.
-func (v *View) sweepFields(h *hash) {
+// sweepFields removes the expired fields from one segment of the hash at a key, the next one that has any. After the last
+// segment the bound of the hash is set to what is left.
+func (v *View) sweepFields(key []byte, h *hash) {
 	if v.keeping {
 		return
 	}
+	before := v.stats.Fields
 	v.cycleTable(h.table, 0, func(t *table, g *segment) {
 		v.sweep(t, g, func(_ uint64, e Entry) bool {
 			over := e.expired(v.deadMs)
@@ -30,6 +31,9 @@ func (v *View) sweepFields(h *hash) {
 			return over
 		})
 	})
+	if v.stats.Fields > before {
+		v.event(ClassHash, "hexpired", key)
+	}
 }
 
 // expireFields removes expired fields of a key that was found, a bounded number of them, and the key if they were the last.
@@ -38,8 +42,9 @@ func (v *View) expireFields(pos uint64, key []byte, e Entry) {
 	if !due {
 		return
 	}
-	if v.sweepFields(h); h.len() == 0 {
+	if v.sweepFields(key, h); h.len() == 0 {
 		v.delete(pos, key)
+		v.event(ClassGeneric, "del", key)
 	}
 }
 
@@ -59,6 +64,7 @@ func (v *View) HExpire(key []byte, atMs int64, cond ExpireCond, fields [][]byte,
 	if err := v.editHash(&h, key); err != nil {
 		return err
 	}
+	changed := false
 	for _, field := range fields {
 		_, old, ok := h.find(field)
 		switch {
@@ -68,9 +74,16 @@ func (v *View) HExpire(key []byte, atMs int64, cond ExpireCond, fields [][]byte,
 			fn(FieldUnmet)
 		case h.expire(field, atMs):
 			fn(FieldChanged)
+			changed = true
 		default:
 			fn(FieldExpired)
 		}
+	}
+	switch {
+	case h.removed:
+		v.event(ClassHash, "hdel", key)
+	case changed:
+		v.event(ClassHash, "hexpire", key)
 	}
 	h.done()
 	return nil
@@ -131,6 +144,9 @@ func (v *View) HPersist(key []byte, fields [][]byte, fn func(int64)) error {
 		}
 		fn(at)
 	}
+	if h.written {
+		v.event(ClassHash, "hpersist", key)
+	}
 	h.done()
 	return nil
 }
@@ -162,6 +178,14 @@ func (v *View) HGetEx(key []byte, fields [][]byte, change DeadlineChange, atMs i
 			h.setDeadline(field, noDeadline)
 		}
 	}
+	switch {
+	case h.removed:
+		v.event(ClassHash, "hdel", key)
+	case h.written && change == SetDeadline:
+		v.event(ClassHash, "hexpire", key)
+	case h.written:
+		v.event(ClassHash, "hpersist", key)
+	}
 	h.done()
 	return nil
 }
@@ -186,16 +210,14 @@ func (v *View) HSetEx(key []byte, pairs [][]byte, cond FieldCond, change Deadlin
 		h.done()
 		return false, nil
 	}
-	over := change == SetDeadline && v.over(atMs)
-	if !over {
-		h.expect(pairs)
+	if change == SetDeadline && v.over(atMs) {
+		h.setOver(pairs)
+		return true, nil
 	}
+	h.expect(pairs)
 	for i := 0; i+1 < len(pairs); i += 2 {
 		deadline := int64(noDeadline)
 		switch {
-		case over:
-			h.remove(pairs[i])
-			continue
 		case change == SetDeadline:
 			deadline = atMs
 		case change == KeepDeadline:
@@ -204,7 +226,23 @@ func (v *View) HSetEx(key []byte, pairs [][]byte, cond FieldCond, change Deadlin
 		h.set(pairs[i], pairs[i+1], deadline)
 	}
 	h.done()
+	v.event(ClassHash, "hset", key)
+	if change == SetDeadline {
+		v.event(ClassHash, "hexpire", key)
+	}
 	return true, nil
+}
+
+// setOver is what remains of a change that gives fields values, and a deadline that is over: they are removed.
+func (h *hashEdit) setOver(pairs [][]byte) {
+	for i := 0; i+1 < len(pairs); i += 2 {
+		h.remove(pairs[i])
+	}
+	if h.e.Exists() {
+		h.v.event(ClassHash, "hset", h.key)
+		h.v.event(ClassHash, "hdel", h.key)
+	}
+	h.done()
 }
 
 // meets reports whether the fields are as the condition wants them.

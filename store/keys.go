@@ -23,6 +23,8 @@ func (v *View) Rename(from, to []byte, onlyIfMissing bool) (bool, error) {
 		return false, nil
 	}
 	v.transfer(from, to, v.db, exists)
+	v.event(ClassGeneric, "rename_from", from)
+	v.event(ClassGeneric, "rename_to", to)
 	return true, nil
 }
 
@@ -33,6 +35,8 @@ func (v *View) Move(key []byte, db int) bool {
 		return false
 	}
 	v.transfer(key, key, db, false)
+	v.event(ClassGeneric, "move_from", key)
+	v.eventIn(db, ClassGeneric, "move_to", key)
 	return true
 }
 
@@ -53,6 +57,7 @@ func (v *View) Copy(from, to []byte, db int, replace bool) bool {
 		val.coll = val.coll.clone(v)
 	}
 	v.putIn(db, to, val, deadlineOf(e), v.clock(), exists)
+	v.eventIn(db, ClassGeneric, "copy_to", to)
 	return true
 }
 
@@ -71,17 +76,18 @@ func (v *View) transfer(from, to []byte, db int, replaces bool) {
 	if val.coll != nil {
 		v.Peek(from).disown(val.coll)
 	}
-	v.Remove(from)
+	v.take(from)
 }
 
 // putIn is put in another database, with the time of last use. To replace a key is to remove it, which is an access of its
-// own.
+// own, and makes it a new key.
 func (v *View) putIn(db int, key []byte, val value, deadline int64, used uint32, replaces bool) {
 	defer v.Select(v.db)
 	v.Select(db)
 	pos := v.position(key)
 	if replaces {
 		v.count(pos, key)
+		v.event(ClassNew, "new", key)
 	}
 	atomic.StoreUint32(v.put(pos, key, val, deadline).access(), used)
 }
@@ -118,9 +124,11 @@ func (v *View) Expire(key []byte, atMs int64, cond ExpireCond) bool {
 	}
 	if v.over(atMs) {
 		v.delete(v.position(key), key)
+		v.event(ClassGeneric, "del", key)
 		return true
 	}
 	v.setDeadline(key, e, max(atMs, 1)) // 0 and -1 would read as if there were none
+	v.event(ClassGeneric, "expire", key)
 	return true
 }
 
@@ -131,6 +139,7 @@ func (v *View) Persist(key []byte) bool {
 		return false
 	}
 	v.setDeadline(key, e, noDeadline)
+	v.event(ClassGeneric, "persist", key)
 	return true
 }
 

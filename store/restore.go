@@ -40,9 +40,7 @@ func (v *View) Restore(key, payload []byte, o RestoreOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.Replace {
-		v.Remove(key)
-	}
+	replaced := o.Replace && v.take(key)
 	deadline := int64(noDeadline)
 	if o.ExpireAtMs != 0 {
 		deadline = o.ExpireAtMs
@@ -50,10 +48,14 @@ func (v *View) Restore(key, payload []byte, o RestoreOptions) error {
 	}
 	if !live {
 		v.store.bury(val.coll)
+		if replaced {
+			v.event(ClassGeneric, "del", key)
+		}
 		return nil
 	}
 	e := v.put(v.position(key), key, val, deadline)
 	atomic.StoreUint32(e.access(), uint32(max(int64(v.clock())-o.IdleSeconds, 0)))
+	v.event(ClassGeneric, "restore", key)
 	return nil
 }
 

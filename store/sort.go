@@ -341,5 +341,6 @@ func (v *View) SortStore(to, key []byte, o SortOptions) (int64, error) {
 	}
 	k, packed, large := v.listOf(elems)
 	v.replace(to, k, packed, large)
+	v.event(ClassList, "sortstore", to)
 	return int64(len(elems)), nil
 }

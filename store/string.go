@@ -141,6 +141,7 @@ func (v *View) Set(key, val []byte, o SetOptions) (SetResult, error) {
 		}
 		if o.KeepTTL {
 			v.put(pos, key, stringValue(val), deadlineOf(e))
+			v.event(ClassString, "set", key)
 			result.Done = true
 			return result, nil
 		}
@@ -166,13 +167,23 @@ func (v *View) meets(e Entry, o SetOptions) (bool, error) {
 
 // putUntil is put with a deadline that may be over, which deletes the key, or 0 for none.
 func (v *View) putUntil(pos uint64, key []byte, val value, atMs int64) {
-	switch {
-	case atMs == 0:
+	if atMs == 0 {
 		v.put(pos, key, val, noDeadline)
-	case !v.over(atMs):
+		v.event(ClassString, "set", key)
+		return
+	}
+	over := v.over(atMs)
+	switch {
+	case !over:
 		v.put(pos, key, val, atMs)
 	case !v.delete(pos, key):
+		v.event(ClassNew, "new", key)
 		v.touchWatched(pos, key)
+	}
+	v.event(ClassString, "set", key)
+	v.event(ClassGeneric, "expire", key)
+	if over {
+		v.event(ClassExpired, "expired", key)
 	}
 }
 
@@ -209,11 +220,14 @@ func (v *View) GetEx(key []byte, ex Expiry) (val []byte, ok bool, err error) {
 	case ex.AtMs == 0:
 		val = v.kept(val) // a deadline moves the value
 		v.setDeadline(key, e, noDeadline)
+		v.event(ClassGeneric, "persist", key)
 	case !v.over(ex.AtMs):
 		val = v.kept(val)
 		v.setDeadline(key, e, ex.AtMs)
+		v.event(ClassGeneric, "expire", key)
 	default:
 		v.delete(v.position(key), key)
+		v.event(ClassGeneric, "del", key)
 	}
 	return val, ok, err
 }
@@ -265,6 +279,7 @@ func (v *View) Append(key, tail []byte, lenMax int64) (int64, error) {
 	pos := v.position(key)
 	if !ok {
 		v.put(pos, key, stringValue(tail), noDeadline)
+		v.event(ClassString, "append", key)
 		return int64(len(tail)), nil
 	}
 	n := int64(len(old)) + int64(len(tail))
@@ -272,6 +287,7 @@ func (v *View) Append(key, tail []byte, lenMax int64) (int64, error) {
 		return 0, ErrStringTooLong
 	}
 	v.put(pos, key, v.joined(e, old, tail), deadlineOf(e))
+	v.event(ClassString, "append", key)
 	return n, nil
 }
 
@@ -321,6 +337,7 @@ func (v *View) SetRange(key []byte, off int64, val []byte, lenMax int64) (int64,
 	bytes := zeroExtended(e, old, max(int(off)+len(val), len(old)))
 	copy(bytes[off:], val)
 	v.put(v.position(key), key, value{kind: kindRaw, bytes: bytes, owned: len(bytes) > inlineMax}, deadlineOf(e))
+	v.event(ClassString, "setrange", key)
 	return int64(len(bytes)), nil
 }
 
@@ -353,6 +370,7 @@ func (v *View) IncrBy(key []byte, by int64) (int64, error) {
 		return 0, ErrOverflow
 	}
 	v.put(v.position(key), key, value{kind: kindInt, number: sum}, deadlineOf(e))
+	v.event(ClassString, "incrby", key)
 	return sum, nil
 }
 
@@ -378,5 +396,6 @@ func (v *View) IncrByFloat(key, by []byte) (string, error) {
 		return "", err
 	}
 	v.put(v.position(key), key, textValue([]byte(sum)), deadlineOf(e))
+	v.event(ClassString, "incrbyfloat", key)
 	return sum, nil
 }

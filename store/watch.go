@@ -127,6 +127,7 @@ func (v *View) touchReplaced(sh *shard, db int, by *table) {
 			if by.segment(pos).entry(*slot).expired(v.deadMs) {
 				if !v.keeping {
 					v.stats.Expired++
+					v.eventIn(db, ClassExpired, "expired", []byte(k.name))
 					v.unlink(by, pos, slot)
 				}
 				continue
