@@ -246,13 +246,9 @@ var refusedParameters = []struct {
 	}},
 	{"there is no limit on memory yet", []known{
 		{"maxmemory", "", "0", size(0, math.MaxInt64), anytime},
-		{"maxmemory-clients", "", "0", checked(sizeOrPercent, "a size, or a percentage up to 100%"), anytime},
 	}},
 	{"there are no ACL users yet", []known{
 		{"aclfile", "", "", text, atStart},
-	}},
-	{"keys cannot be kept from expiring during an import yet", []known{
-		{"import-mode", "", "no", yesNo, anytime},
 	}},
 	{"the socket cannot be given to a group yet", []known{
 		{"unixsocketgroup", "", "", text, atStart},

@@ -112,11 +112,7 @@ func (a *aside) settle() {
 		c.buf = nil
 		return
 	}
-	if len(c.buf) > 0 {
-		c.conn.Post(c.buf)
-		c.slot.stats.outBytes += int64(len(c.buf))
-	}
-	c.buf = nil
+	c.post()
 	c.activeNs = time.Now().UnixNano()
 	if c.verdict == transport.Close {
 		c.conn.Close(true)

@@ -118,11 +118,7 @@ func (c *client) postReply(st *waiting) {
 		c.buf = c.buf[:0]
 	}
 	c.appendPushes()
-	if len(c.buf) > 0 {
-		c.conn.Post(c.buf)
-		c.slot.stats.outBytes += int64(len(c.buf))
-	}
-	c.buf = nil
+	c.post()
 	c.activeNs = time.Now().UnixNano()
 	c.conn.Resume()
 }

@@ -55,10 +55,11 @@ type membership struct {
 // subscriber is a client as the channels know it. Others touch it with the mutex of the channels held. It changes only when
 // the slot of its client is held besides, so its client may read it with only that.
 type subscriber struct {
-	client *client
-	resp3  bool
-	slow   bool // cut off: it gets nothing more
-	names  [channelKinds]map[string]*membership
+	client    *client
+	resp3     bool
+	slow      bool // cut off: it gets nothing more
+	sentBytes int64
+	names     [channelKinds]map[string]*membership
 }
 
 // count is the number of subscriptions of one kind. A client that has never subscribed has no subscriber.
@@ -223,6 +224,7 @@ func (ch *channels) sendLocked(p *publication, a *audience) {
 		}
 		conn := sub.client.conn
 		conn.Post(ch.message)
+		sub.sentBytes += int64(len(ch.message))
 		p.slot.stats.outBytes += int64(len(ch.message))
 		if p.limitBytes > 0 && int64(conn.OutputBytes()) > p.limitBytes {
 			sub.slow = true
@@ -262,6 +264,16 @@ func (ch *channels) counts() (names [channelKinds]int64, subscribers int64) {
 		names[kind] = int64(len(ch.byName[kind]))
 	}
 	return names, int64(ch.subscribers)
+}
+
+// sentTo is how many bytes of messages a subscriber, or nil, was sent.
+func (ch *channels) sentTo(sub *subscriber) int64 {
+	if sub == nil {
+		return 0
+	}
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	return sub.sentBytes
 }
 
 // heldBytes is what the subscriptions of one client take, about.

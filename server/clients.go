@@ -2,20 +2,17 @@ package server
 
 import (
 	"bytes"
-	"fmt"
 	"math"
-	"slices"
-	"strconv"
-	"strings"
-	"time"
-	"unsafe"
 )
 
-// Those that look at or change other sessions run with the gate closed: all sessions stand still then.
+// Those that look at or change other sessions run with the gate closed: all sessions stand still then. LIST and INFO are in
+// clientlist.go, what selects clients for LIST and KILL in clientfilter.go.
 var clientSubRows = []row{
+	{"capa", -3, noscript | loading | stale, nil, "8.0.0", "Tells what the client is capable of.", clientCapa},
 	{"getname", 2, noscript | loading | stale, nil, "2.6.9", "Returns the name of the connection.", clientGetName},
 	{"help", 2, loading | stale, nil, "5.0.0", "Returns helpful text about the different subcommands.", clientHelp},
 	{"id", 2, noscript | loading | stale, nil, "5.0.0", "Returns the unique client ID of the connection.", clientID},
+	{"import-source", 3, noscript | loading | stale, nil, "8.1.0", "Marks this client as an import source when the server is in import mode.", clientImportSource},
 	{"info", 2, noscript | loading | stale, nil, "6.2.0", "Returns information about the connection.", clientInfo},
 	{"kill", -3, admin | noscript | loading | stale | exclusive, nil, "2.4.0", "Terminates open connections.", clientKill},
 	{"list", -2, admin | noscript | loading | stale | exclusive, nil, "2.4.0", "Lists open connections.", clientList},
@@ -95,6 +92,24 @@ func (c *client) onOff(arg []byte, setting *bool) {
 	c.ok()
 }
 
+// clientCapa notes what the client can do; what this server has never heard of is ignored.
+func clientCapa(c *client, args [][]byte) {
+	for _, arg := range args[2:] {
+		if bytes.EqualFold(arg, []byte("REDIRECT")) {
+			c.redirects = true
+		}
+	}
+	c.ok()
+}
+
+// capaLetters are the capabilities as CLIENT LIST shows them.
+func (c *client) capaLetters() string {
+	if c.redirects {
+		return "r"
+	}
+	return ""
+}
+
 func clientNoTouch(c *client, args [][]byte) { c.onOff(args[2], &c.noTouch) }
 func clientNoEvict(c *client, args [][]byte) { c.onOff(args[2], &c.noEvict) }
 
@@ -149,320 +164,23 @@ func clientUnpause(c *client, _ [][]byte) {
 	c.ok()
 }
 
-// clientTypes are the words for kinds of clients. No session is of those in between as yet.
-var clientTypes = []string{typeNormal, "master", "slave", "replica", typePubsub}
-
-const (
-	typeNormal = "normal"
-	typePubsub = "pubsub"
-)
-
-func validClientType(word []byte) bool {
-	return slices.Contains(clientTypes, strings.ToLower(string(word)))
-}
-
-// isOfType tells whether c is of the kind that a valid word names.
-func (c *client) isOfType(word string) bool {
-	if c.subscribed() {
-		return strings.EqualFold(word, typePubsub)
-	}
-	return strings.EqualFold(word, typeNormal)
-}
-
-func unknownClientType(word []byte) string {
-	return fmt.Sprintf("ERR Unknown client type '%s'", clip(word, 128))
-}
-
-// clientFilter is what CLIENT KILL selects by. Zero values select everybody.
-type clientFilter struct {
-	id          int64
-	addr, laddr string
-	user        string
-	kind        string // as in clientTypes
-	minAgeSec   int64
-	skip        *client
-}
-
-func (f *clientFilter) selects(c *client, now time.Time) bool {
-	switch {
-	case c == f.skip,
-		f.kind != "" && !c.isOfType(f.kind),
-		f.id != 0 && c.id != f.id,
-		f.addr != "" && c.conn.RemoteAddr() != f.addr,
-		f.laddr != "" && c.conn.LocalAddr() != f.laddr,
-		f.user != "" && c.user != f.user,
-		f.minAgeSec != 0 && c.ageSec(now) < f.minAgeSec:
-		return false
-	}
-	return true
-}
-
-// clientKill has an old form, with one address, and a new one, with options, of which the last of a kind wins.
-func clientKill(c *client, args [][]byte) {
-	if len(args) == 3 {
-		if c.killSelected(&clientFilter{addr: string(args[2])}) == 0 {
-			c.fail("ERR No such client")
-			return
-		}
-		c.ok()
-		return
-	}
-	f := &clientFilter{skip: c}
-	for i := 2; i < len(args); i += 2 {
-		if i+1 == len(args) {
-			c.fail(errSyntax)
-			return
-		}
-		if text := c.killOption(f, args[i], args[i+1]); text != "" {
-			c.fail(text)
-			return
-		}
-	}
-	c.int(c.killSelected(f))
-}
-
-// killOption reads one option of CLIENT KILL into f. It returns the error to answer with, if any.
-func (c *client) killOption(f *clientFilter, name, value []byte) (failure string) {
-	switch strings.ToLower(string(clip(name, nameBytesMax))) {
-	case "id":
-		id, ok := parseInt(value)
-		if !ok || id < 1 {
-			return "ERR client-id should be greater than 0"
-		}
-		f.id = id
-	case "maxage":
-		age, ok := parseInt(value)
-		switch {
-		case !ok:
-			return "ERR maxage is not an integer or out of range"
-		case age < 1:
-			return "ERR maxage should be greater than 0"
-		}
-		f.minAgeSec = age
-	case "type":
-		if !validClientType(value) {
-			return unknownClientType(value)
-		}
-		f.kind = string(value)
-	case "addr":
-		f.addr = string(value)
-	case "laddr":
-		f.laddr = string(value)
-	case "user":
-		if string(value) != defaultUser {
-			return fmt.Sprintf("ERR No such user '%s'", clip(value, 128))
-		}
-		f.user = string(value)
-	case "skipme":
-		switch strings.ToLower(string(clip(value, nameBytesMax))) {
-		case "yes":
-			f.skip = c
-		case "no":
-			f.skip = nil
-		default:
-			return errSyntax
-		}
-	default:
-		return errSyntax
-	}
-	return ""
-}
-
-// killSelected closes the clients that f selects and returns their number; c itself, if it is one of them, after
-// it has its reply. The caller holds the gate.
-func (c *client) killSelected(f *clientFilter) (killed int64) {
-	now := c.slot.clock.now()
-	for _, other := range c.s.clients.all() {
-		if !f.selects(other, now) {
-			continue
-		}
-		killed++
-		if other == c {
-			c.closeAfterReply()
-		} else {
-			other.kill()
-		}
-	}
-	return killed
-}
-
-// kill ends c from another session: it is gone from the registry at once and runs nothing more, also of what it
-// has sent already. The caller holds the gate.
-func (c *client) kill() {
-	c.closed = true
-	c.leaveChannels()
-	c.leaveMonitors()
-	c.s.clients.remove(c)
-	c.conn.Close(false)
-}
-
-func clientInfo(c *client, args [][]byte) {
-	c.verbatim("txt", string(c.appendLine(nil, c, args)))
-}
-
-func clientList(c *client, args [][]byte) {
-	var list []*client
-	switch {
-	case len(args) == 2:
-		list = c.s.clients.all()
-	case len(args) == 4 && bytes.EqualFold(args[2], []byte("TYPE")):
-		if !validClientType(args[3]) {
-			c.fail(unknownClientType(args[3]))
-			return
-		}
-		list = slices.DeleteFunc(c.s.clients.all(), func(other *client) bool { return !other.isOfType(string(args[3])) })
-	case len(args) > 3 && bytes.EqualFold(args[2], []byte("ID")):
-		for _, arg := range args[3:] {
-			id, ok := parseInt(arg)
-			if !ok {
-				c.fail("ERR Invalid client ID")
-				return
-			}
-			if other := c.s.clients.find(id); other != nil {
-				list = append(list, other)
-			}
-		}
-	default:
-		c.fail(errSyntax)
-		return
-	}
-	var text []byte
-	for _, other := range list {
-		text = other.appendLine(text, c, args)
-	}
-	c.verbatim("txt", string(text))
-}
-
-// ageSec is how long c has been connected, in seconds.
-func (c *client) ageSec(now time.Time) int64 { return int64(now.Sub(c.created) / time.Second) }
-
-// describe is the short form for log lines.
-func (c *client) describe() string { return c.identify() + " name=" + c.name }
-
-// identify is what never changes of c, so that anybody may ask.
-func (c *client) identify() string { return fmt.Sprintf("id=%d addr=%s", c.id, c.conn.RemoteAddr()) }
-
-// appendLine appends the line of CLIENT LIST about c, as asker sees it, whose command args are. Fields that
-// stand for something this server does not have are 0.
-func (c *client) appendLine(dst []byte, asker *client, args [][]byte) []byte {
-	now := asker.slot.clock.now()
-	idleSec, argBytes := int64(0), int64(0)
-	if c == asker {
-		for _, a := range args {
-			argBytes += int64(len(a))
-		}
-	} else {
-		idleSec = max(0, now.UnixNano()-c.activeNs) / 1e9
-	}
-	queued, queuedBytes := int64(-1), int64(0)
-	if c.multi != nil {
-		queued, queuedBytes = int64(len(c.multi.queue)), int64(c.multi.argBytes)
-	}
-	text := func(name, value string) { dst = append(append(dst, name...), value...) }
-	number := func(name string, n int64) { dst = strconv.AppendInt(append(dst, name...), n, 10) }
-	number("id=", c.id)
-	text(" addr=", c.conn.RemoteAddr())
-	text(" laddr=", c.conn.LocalAddr())
-	number(" fd=", int64(c.conn.FD()))
-	text(" name=", c.name)
-	number(" age=", c.ageSec(now))
-	number(" idle=", idleSec)
-	text(" flags=", c.flagLetters())
-	number(" db=", int64(c.db))
-	number(" sub=", int64(c.sub.count(plainChannel)))
-	number(" psub=", int64(c.sub.count(channelPattern)))
-	number(" ssub=", int64(c.sub.count(shardChannel)))
-	number(" multi=", queued)
-	number(" qbuf=", c.inputBytes())
-	text("", " qbuf-free=0")
-	number(" argv-mem=", argBytes)
-	number(" multi-mem=", queuedBytes)
-	text("", " rbs=0 rbp=0") // buffers for replies belong to the loops
-	number(" obl=", c.outputBytes())
-	text("", " oll=0")
-	number(" omem=", int64(c.conn.OutputBytes()))
-	number(" tot-mem=", c.memoryBytes())
-	text(" events=", c.events())
-	text(" cmd=", c.commandName())
-	text(" user=", c.user)
-	text("", " redir=-1")
-	number(" resp=", c.protocol())
-	text(" lib-name=", c.libName)
-	text(" lib-ver=", c.libVersion)
-	return append(dst, '\n')
-}
-
-// flagLetters tell the state of c as CLIENT LIST does.
-func (c *client) flagLetters() string {
-	var letters []byte
-	for _, f := range []struct {
-		letter byte
-		on     bool
-	}{
-		{'O', c.monitoring},
-		{'P', c.subscribed()},
-		{'b', c.waiting != nil || c.s.pause.waits(c)},
-		{'x', c.multi != nil || c.inExec},
-		{'d', c.watcher.Marked()},
-		{'U', c.conn.Unix()},
-		{'e', c.noEvict},
-		{'T', c.noTouch},
-	} {
-		if f.on {
-			letters = append(letters, f.letter)
-		}
-	}
-	if letters == nil {
-		return "N"
-	}
-	return string(letters)
-}
-
-// events are what the transport waits for. A client that does not take its replies is not read from.
-func (c *client) events() string {
-	if c.conn.OutputBytes() > 0 {
-		return "w"
-	}
-	return "r"
-}
-
-// commandName is the latest command; unknown ones have no name.
-func (c *client) commandName() string {
-	if c.cmd == nil {
-		return "NULL"
-	}
-	return c.cmd.fullName
-}
-
-// inputBytes is what c has sent and was not run yet, with the batch being run.
-func (c *client) inputBytes() int64 { return int64(max(c.queryBytes, c.conn.InputBytes())) }
-
-// outputBytes is what c was answered and has not taken yet.
-func (c *client) outputBytes() int64 { return int64(len(c.buf) + c.conn.OutputBytes()) }
-
-// memoryBytes is what c holds.
-func (c *client) memoryBytes() int64 {
-	n := int64(unsafe.Sizeof(*c)) + c.parser.heldBytes() +
-		int64(len(c.name)+len(c.libName)+len(c.libVersion)) + c.inputBytes() + c.outputBytes()
-	if c.multi != nil {
-		n += int64(c.multi.heldBytes)
-	}
-	return n + c.sub.heldBytes()
-}
-
 func clientHelp(c *client, _ [][]byte) {
 	c.help("client",
+		"CAPA <capability> [<capability> [...]]",
+		"    Tell what this client can do: REDIRECT.",
 		"GETNAME",
 		"    Return the name of this connection.",
 		"ID",
 		"    Return the ID of this connection.",
+		"IMPORT-SOURCE (ON|OFF)",
+		"    In import mode, take expired keys for live ones on this connection.",
 		"INFO",
 		"    Return the line of LIST about this connection.",
 		"KILL <ip:port>",
 		"    Close the connection from that address.",
 		"KILL <option> <value> [<option> <value> [...]]",
 		"    Close connections that match all options and return their number. Options:",
-		"    * ID <client-id>",
+		"    * ID <client-id> [<client-id> [...]]",
 		"    * ADDR (<ip:port>|<unixsocket>:0)",
 		"    * LADDR (<ip:port>|<unixsocket>:0)",
 		"      By the server's own address.",
@@ -470,10 +188,17 @@ func clientHelp(c *client, _ [][]byte) {
 		"    * USER <username>",
 		"    * MAXAGE <seconds>",
 		"      Those connected for at least that long.",
+		"    * IDLE <seconds>",
+		"      Those that have sent nothing for at least that long.",
+		"    * NAME <name>, LIB-NAME <name>, LIB-VER <version>, DB <index>, IP <ip>",
+		"    * FLAGS <letters>, CAPA <letters>",
+		"      Those that have all of these, as LIST shows them.",
+		"    * NOT-<option> <value>",
+		"      The opposite of any of these options but MAXAGE and IDLE.",
 		"    * SKIPME (YES|NO)",
 		"      Spare this connection (default: yes).",
-		"LIST [TYPE (NORMAL|MASTER|REPLICA|PUBSUB) | ID <client-id> [...]]",
-		"    Return a line about each connection.",
+		"LIST [<option> <value> [<option> <value> [...]]]",
+		"    Return a line about each connection that matches all options, those of KILL.",
 		"NO-EVICT (ON|OFF)",
 		"    Keep this connection when client memory runs out.",
 		"NO-TOUCH (ON|OFF)",

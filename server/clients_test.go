@@ -85,9 +85,9 @@ func TestClientReplies(t *testing.T) {
 	}
 }
 
-// listFields are the fields of CLIENT LIST in the order of Redis 7.2.
-const listFields = "id addr laddr fd name age idle flags db sub psub ssub multi qbuf qbuf-free argv-mem multi-mem " +
-	"rbs rbp obl oll omem tot-mem events cmd user redir resp lib-name lib-ver"
+// listFields are the fields of CLIENT LIST in the order of Redis 7.2, with those of later versions.
+const listFields = "id addr laddr fd name age idle flags db sub psub ssub multi watch qbuf qbuf-free argv-mem multi-mem " +
+	"rbs rbp obl oll omem tot-mem events cmd user redir resp lib-name lib-ver tot-net-in tot-net-out tot-cmds"
 
 var listField = regexp.MustCompile(`^([a-z-]+)=(.*)$`)
 

@@ -47,6 +47,12 @@ const (
 	perCommand      = "O(N) where N is the number of commands."
 )
 
+// clientFilterSyntax is what CLIENT KILL and CLIENT LIST select by.
+const clientFilterSyntax = "[ID id=(client-id:integer...)]|[TYPE normal_master_slave_pubsub=(NORMAL|MASTER@3.2.0|SLAVE|REPLICA@5.0.0|PUBSUB)@2.8.12]|[USER username]|[ADDR ip:port]|[LADDR ip:port@6.2.0]|[SKIPME yes/no]|[MAXAGE maxage:integer@7.4.0]|" +
+	"[NAME name@9.0.0]|[IDLE idle:integer@9.0.0]|[FLAGS flags@9.0.0]|[LIB-NAME lib-name@9.0.0]|[LIB-VER lib-ver@9.0.0]|[DB db:integer@9.0.0]|[CAPA capa@9.0.0]|[IP ip@9.0.0]|" +
+	"[NOT-ID not-client-id=(client-id:integer...)@9.0.0]|[NOT-TYPE not-type=(NORMAL|MASTER|REPLICA|PUBSUB)@9.0.0]|[NOT-ADDR not-ip:port@9.0.0]|[NOT-LADDR not-ip:port@9.0.0]|[NOT-USER not-username@9.0.0]|" +
+	"[NOT-FLAGS not-flags@9.0.0]|[NOT-NAME not-name@9.0.0]|[NOT-LIB-NAME not-lib-name@9.0.0]|[NOT-LIB-VER not-lib-ver@9.0.0]|[NOT-DB not-db:integer@9.0.0]|[NOT-CAPA not-capa@9.0.0]|[NOT-IP not-ip@9.0.0]"
+
 // docs has an entry for every command and subcommand, by full name.
 var docs = joinDocs(generalDocs, listDocs, hashDocs, setDocs, zsetDocs, streamDocs, bitmapDocs, hyperloglogDocs, geoDocs,
 	dumpDocs, sortDocs, pubsubDocs, commandlogDocs, latencyDocs, monitorDocs)
@@ -112,28 +118,30 @@ var generalDocs = map[string]doc{
 	"type":            {complexity: "O(1)", syntax: "key:key"},
 	"unlink":          {complexity: perKey, syntax: "key:key...", tips: perShardSum},
 
-	"auth":            {complexity: "O(1)", syntax: "[username@6.0.0] password"},
-	"client":          {complexity: dependsOnSub},
-	"client|getname":  {complexity: "O(1)"},
-	"client|help":     {complexity: "O(1)"},
-	"client|id":       {complexity: "O(1)"},
-	"client|info":     {complexity: "O(1)", tips: unstable},
-	"client|kill":     {complexity: perClient, syntax: "filter=(ip:port!2.8.12|new-format=([ID client-id:integer@2.8.12]|[TYPE normal_master_slave_pubsub=(NORMAL|MASTER@3.2.0|SLAVE|REPLICA@5.0.0|PUBSUB)@2.8.12]|[USER username]|[ADDR ip:port]|[LADDR ip:port@6.2.0]|[SKIPME yes/no]|[MAXAGE maxage:integer@7.4.0])...)"},
-	"client|list":     {complexity: perClient, syntax: "[TYPE normal_master_replica_pubsub=(NORMAL|MASTER|REPLICA|PUBSUB)@5.0.0] [ID id=(client-id:integer...)@6.2.0]", tips: unstable},
-	"client|no-evict": {complexity: "O(1)", syntax: "enabled=(ON|OFF)"},
-	"client|no-touch": {complexity: "O(1)", syntax: "enabled=(ON|OFF)"},
-	"client|pause":    {complexity: "O(1)", syntax: "timeout:integer mode=[WRITE|ALL]@6.2.0"},
-	"client|reply":    {complexity: "O(1)", syntax: "on_off_skip=(ON|OFF|SKIP)"},
-	"client|setinfo":  {complexity: "O(1)", syntax: "attr=(LIB-NAME libname|LIB-VER libver)", tips: "request_policy:all_nodes response_policy:all_succeeded"},
-	"client|setname":  {complexity: "O(1)", syntax: "connection-name"},
-	"client|unblock":  {complexity: "O(log N) where N is the number of client connections.", syntax: "client-id:integer timeout_error=[TIMEOUT|ERROR]"},
-	"client|unpause":  {complexity: "O(N) where N is the number of paused clients."},
-	"echo":            {complexity: perValueByte, syntax: "message"},
-	"hello":           {complexity: "O(1)", syntax: "arguments=[protover:integer [AUTH username_password=(username password)] [SETNAME clientname]]"},
-	"ping":            {complexity: "O(1)", syntax: "[message]", tips: allShardsOK},
-	"quit":            {complexity: "O(1)"},
-	"reset":           {complexity: "O(1)"},
-	"select":          {complexity: "O(1)", syntax: "index:integer"},
+	"auth":                 {complexity: "O(1)", syntax: "[username@6.0.0] password"},
+	"client":               {complexity: dependsOnSub},
+	"client|capa":          {complexity: "O(1)", syntax: "capability..."},
+	"client|getname":       {complexity: "O(1)"},
+	"client|help":          {complexity: "O(1)"},
+	"client|id":            {complexity: "O(1)"},
+	"client|import-source": {complexity: "O(1)", syntax: "enabled=(ON|OFF)"},
+	"client|info":          {complexity: "O(1)", tips: unstable},
+	"client|kill":          {complexity: perClient, syntax: "filter=(ip:port!2.8.12|new-format=(" + clientFilterSyntax + ")...)"},
+	"client|list":          {complexity: perClient, syntax: "filter=[" + clientFilterSyntax + "]...", tips: unstable},
+	"client|no-evict":      {complexity: "O(1)", syntax: "enabled=(ON|OFF)"},
+	"client|no-touch":      {complexity: "O(1)", syntax: "enabled=(ON|OFF)"},
+	"client|pause":         {complexity: "O(1)", syntax: "timeout:integer mode=[WRITE|ALL]@6.2.0"},
+	"client|reply":         {complexity: "O(1)", syntax: "on_off_skip=(ON|OFF|SKIP)"},
+	"client|setinfo":       {complexity: "O(1)", syntax: "attr=(LIB-NAME libname|LIB-VER libver)", tips: "request_policy:all_nodes response_policy:all_succeeded"},
+	"client|setname":       {complexity: "O(1)", syntax: "connection-name"},
+	"client|unblock":       {complexity: "O(log N) where N is the number of client connections.", syntax: "client-id:integer timeout_error=[TIMEOUT|ERROR]"},
+	"client|unpause":       {complexity: "O(N) where N is the number of paused clients."},
+	"echo":                 {complexity: perValueByte, syntax: "message"},
+	"hello":                {complexity: "O(1)", syntax: "arguments=[protover:integer [AUTH username_password=(username password)] [SETNAME clientname]]"},
+	"ping":                 {complexity: "O(1)", syntax: "[message]", tips: allShardsOK},
+	"quit":                 {complexity: "O(1)"},
+	"reset":                {complexity: "O(1)"},
+	"select":               {complexity: "O(1)", syntax: "index:integer"},
 
 	"discard": {complexity: "O(N) where N is the number of queued commands."},
 	"exec":    {complexity: "Depends on commands in the transaction"},

@@ -55,6 +55,7 @@ func reset(c *client, _ [][]byte) {
 	c.speak(false)
 	c.name, c.db = "", 0
 	c.noTouch, c.noEvict, c.replyOff, c.skipNext = false, false, false, false
+	c.importSource, c.redirects = false, false
 	c.authed = !c.s.passwordSet()
 	c.user = defaultUser
 	c.simple("RESET")

@@ -151,7 +151,10 @@ func (c *client) bindView() {
 	c.slot.client = c
 	c.view.Bind(c.db, nowMs, c.slot.rec)
 	c.view.SetNoTouch(c.noTouch)
-	c.view.KeepExpired(c.s.pause.lasts(nowMs))
+	c.view.KeepExpired(c.s.keepsKeys(nowMs))
+	if c.importSource && c.s.importing {
+		c.view.ShowExpired()
+	}
 }
 
 // runExclusive runs a command with the gate closed, and serves those who wait for what it wrote, which is nothing if it
@@ -217,6 +220,7 @@ func (c *client) call(cmd *command, args [][]byte) {
 
 // record counts a command that took ns nanoseconds and failed if c.failed says so.
 func (c *client) record(cmd *command, ns int64) {
+	c.commandTotal++
 	c.slot.stats.commands[cmd.id].record(ns, c.failed, c.s.params.latencyTracking.Get())
 }
 

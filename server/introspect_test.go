@@ -16,7 +16,8 @@ var differentRows = map[string]string{
 // differentDocs are the commands whose arguments differ from those of Redis 7.0.
 var differentDocs = map[string]string{
 	"set":         "Valkey's IFEQ",
-	"client|kill": "MAXAGE, of Redis 7.4",
+	"client|kill": "MAXAGE, of Redis 7.4, and the options of Valkey 9",
+	"client|list": "the options of Valkey 9",
 	"hscan":       "NOVALUES, of Redis 7.4",
 	"bitop":       "the operations of Redis 8.2",
 	"zrank":       "WITHSCORE, of Redis 7.2",
@@ -28,7 +29,7 @@ var differentDocs = map[string]string{
 }
 
 // newerCommands are not in Redis 7.0.
-var newerCommands = []string{"client|no-touch", "client|setinfo", "delifeq", "hotkeys", "hotkeys|get", "hotkeys|help", "hotkeys|reset",
+var newerCommands = []string{"client|capa", "client|import-source", "client|no-touch", "client|setinfo", "delifeq", "hotkeys", "hotkeys|get", "hotkeys|help", "hotkeys|reset",
 	"hexpire", "hexpireat", "hexpiretime", "hgetdel", "hgetex", "hpersist", "hpexpire", "hpexpireat", "hpexpiretime", "hpttl", "hsetex", "httl",
 	"commandlog", "commandlog|get", "commandlog|help", "commandlog|len", "commandlog|reset"}
 

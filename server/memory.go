@@ -133,14 +133,6 @@ func (s *Server) memoryInfo(w *info.Writer) {
 	w.Int("lazyfreed_objects", freed)
 }
 
-// clientBytes is what all sessions hold.
-func (s *Server) clientBytes() (n int64) {
-	for _, c := range s.clients.all() {
-		n += c.memoryBytes()
-	}
-	return n
-}
-
 // residentBytes is the size of the process in memory as the system sees it; 0 where there is no /proc.
 func residentBytes() int64 {
 	statm, _ := os.ReadFile("/proc/self/statm")

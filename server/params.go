@@ -18,22 +18,23 @@ import (
 type Parameters struct {
 	registry *config.Registry
 
-	bind           *config.Strings
-	port           *config.Int
-	tcpBacklog     *config.Int
-	tcpKeepAlive   *config.Int
-	timeout        *config.Int
-	unixSocket     *config.String
-	socketPerm     *config.String
-	maxClients     *config.Int
-	protectedMode  *config.Bool
-	requirePass    *config.String
-	tlsPort        *config.Int
-	tlsCertFile    *config.String
-	tlsKeyFile     *config.String
-	tlsCACertFile  *config.String
-	tlsAuthClients *config.String
-	tlsProtocols   *config.String
+	bind             *config.Strings
+	port             *config.Int
+	tcpBacklog       *config.Int
+	tcpKeepAlive     *config.Int
+	timeout          *config.Int
+	unixSocket       *config.String
+	socketPerm       *config.String
+	maxClients       *config.Int
+	maxMemoryClients *config.String
+	protectedMode    *config.Bool
+	requirePass      *config.String
+	tlsPort          *config.Int
+	tlsCertFile      *config.String
+	tlsKeyFile       *config.String
+	tlsCACertFile    *config.String
+	tlsAuthClients   *config.String
+	tlsProtocols     *config.String
 
 	databases          *config.Int
 	protoMaxBulkLen    *config.Int
@@ -41,6 +42,7 @@ type Parameters struct {
 	outputBufferLimit  *config.String
 	enableDebugCommand *config.String
 	enableProtected    *config.String
+	importMode         *config.Bool
 	latencyTracking    *config.Bool
 	latencyPercentiles *config.String
 	logLevel           *config.String
@@ -84,6 +86,8 @@ func (p *Parameters) registerNetwork(r *config.Registry) {
 	p.unixSocket = r.String("unixsocket", "", config.Immutable(), config.Doc("path of a Unix socket to listen on"))
 	p.socketPerm = r.Custom("unixsocketperm", "0", octalPerm, config.Immutable(), config.Doc("its permissions, octal; 0 leaves what the umask gives"))
 	p.maxClients = r.Int("maxclients", 10000, 1, math.MaxUint32, config.Doc("connections served at the same time"))
+	p.maxMemoryClients = r.Custom("maxmemory-clients", "0", sizeOrPercent, config.Allowed("a size, or a percentage up to 100%"),
+		config.Doc("memory that all clients together may take, or a percentage of maxmemory; 0: no limit. Beyond it those that hold most are closed"))
 	p.protectedMode = r.Bool("protected-mode", true, config.Doc("without a password, accept clients of this machine only"))
 	p.requirePass = r.String("requirepass", "", config.Secret(), config.Doc("password that clients must give; empty asks for none"))
 }
@@ -110,6 +114,7 @@ func (p *Parameters) registerGeneral(r *config.Registry) {
 		config.Doc("who may use DEBUG; local: clients of this machine"))
 	p.enableProtected = r.Enum("enable-protected-configs", "no", []string{"no", "yes", "local"}, config.Immutable(),
 		config.Doc("who may change dir and dbfilename at run time; local: clients of this machine"))
+	p.importMode = r.Bool("import-mode", false, config.Doc("keys neither expire nor are evicted; for clients that said CLIENT IMPORT-SOURCE ON expired keys are alive"))
 	p.latencyTracking = r.Bool("latency-tracking", true, config.Doc("keep a latency histogram per command"))
 	p.latencyPercentiles = r.Custom("latency-tracking-info-percentiles", "50 99 99.9", canonicalPercentiles,
 		config.Doc("percentiles that INFO latencystats prints"))
@@ -151,6 +156,8 @@ func (s *Server) hookParameters() error {
 		{encodingNames, s.applyEncodings},
 		{[]string{"tls-cert-file", "tls-key-file", "tls-ca-cert-file", "tls-auth-clients", "tls-protocols"}, s.reloadTLS},
 		{observeNames, s.applyObservation},
+		{[]string{"maxmemory-clients", "maxmemory"}, s.applyClientLimit},
+		{[]string{"import-mode"}, s.applyImportMode},
 		{[]string{"notify-keyspace-events"}, s.applyNotifications},
 	}
 	for _, h := range hooks {

@@ -21,6 +21,8 @@ func (s *Server) periodic() {
 		case <-s.stop:
 			return
 		case <-timer.C:
+		case <-s.clientMemory.wake:
+			s.evictClients(time.Now())
 		}
 		s.rotateWindows(sl)
 		if now := time.Now(); !now.Before(next) {
@@ -61,6 +63,7 @@ func (s *Server) housekeeping(sl *slot, now time.Time) {
 	}
 	s.expire(sl, now)
 	s.closeStale(now)
+	s.evictClients(now)
 	s.rates.sample(s, now)
 	s.sampleMemory()
 	s.pauses.watch(&s.observe.latency, now)
@@ -83,7 +86,7 @@ func (s *Server) expire(sl *slot, now time.Time) {
 		s.gate.enter(sl) // let go between rounds, so that nobody waits at the gate for long
 		sl.clock.start()
 		nowMs := sl.clock.unixMs()
-		if more = !s.pause.lasts(nowMs); more {
+		if more = !s.keepsKeys(nowMs); more {
 			sl.view.Bind(0, nowMs, nil)
 			var n int64
 			n, more = sl.view.ExpireCycle(expireSegments)
@@ -131,7 +134,7 @@ func (s *Server) closeStale(now time.Time) {
 	s.gate.exclusive(nil, func() {
 		s.closeSlow(now)
 		for _, c := range s.clients.all() {
-			if timeout != 0 && c.waiting == nil && !c.subscribed() && !c.monitoring && now.UnixNano()-c.activeNs > timeout*1e9 {
+			if timeout != 0 && c.waiting == nil && !c.subscribed() && !c.monitoring && !s.pause.waits(c) && now.UnixNano()-c.activeNs > timeout*1e9 {
 				s.log.Log(ctx, levelVerbose, "closing idle client", "client", c.describe())
 				c.conn.Close(false)
 			}

@@ -119,7 +119,7 @@ func (c *client) claimMessages() {
 	claimed := c.conn.Claim(nil)
 	c.buf = slices.Insert(c.buf, c.mark, claimed...)
 	c.mark += len(claimed)
-	c.slot.stats.outBytes -= int64(len(claimed)) // whoever sent it has counted it
+	c.answered(c.slot, -len(claimed)) // whoever sent it has counted it
 }
 
 // pushOwn keeps a message that c has published itself until the reply of its command is there, and before it what others have
@@ -128,7 +128,7 @@ func (c *client) pushOwn(message []byte) {
 	if c.conn.OutputBytes() > 0 {
 		before := len(c.pushes)
 		c.pushes = c.conn.Claim(c.pushes)
-		c.slot.stats.outBytes -= int64(len(c.pushes) - before)
+		c.answered(c.slot, before-len(c.pushes))
 	}
 	if c.bytesMax > 0 && len(c.buf)+len(c.pushes)+len(message) > c.bytesMax {
 		c.over = true

@@ -54,14 +54,20 @@ func (r *registry) len() int {
 	return len(r.clients)
 }
 
-// all returns the clients in the order in which they connected.
-func (r *registry) all() []*client {
+// unordered returns the clients in no order.
+func (r *registry) unordered() []*client {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	list := make([]*client, 0, len(r.clients))
 	for _, c := range r.clients {
 		list = append(list, c)
 	}
+	return list
+}
+
+// all returns the clients in the order in which they connected.
+func (r *registry) all() []*client {
+	list := r.unordered()
 	slices.SortFunc(list, func(a, b *client) int { return cmp.Compare(a.id, b.id) })
 	return list
 }

@@ -28,19 +28,20 @@ const (
 
 // Server serves one keyspace to any number of clients.
 type Server struct {
-	params   *Parameters
-	log      *slog.Logger
-	table    *table
-	store    *store.Store
-	tracker  *hotkeys.Tracker
-	gate     gate
-	asides   asides
-	clients  registry
-	pause    pause
-	channels channels
-	observe  observation
-	events   notifications
-	blocked  atomic.Int64 // clients that wait in a blocking command
+	params    *Parameters
+	log       *slog.Logger
+	table     *table
+	store     *store.Store
+	tracker   *hotkeys.Tracker
+	gate      gate
+	asides    asides
+	clients   registry
+	pause     pause
+	importing bool // import-mode; it changes only under the gate
+	channels  channels
+	observe   observation
+	events    notifications
+	blocked   atomic.Int64 // clients that wait in a blocking command
 	// blockedWhileThere counts those of them that wait only as long as their key is there.
 	blockedWhileThere atomic.Int64
 	info              info.Registry
@@ -51,6 +52,7 @@ type Server struct {
 	tls          atomic.Pointer[tls.Config]
 	rates        rates
 	memory       memoryUse
+	clientMemory clientMemory
 	activeExpire atomic.Bool // DEBUG SET-ACTIVE-EXPIRE
 	cronPaused   atomic.Bool // DEBUG PAUSE-CRON
 
@@ -79,6 +81,7 @@ func New(params *Parameters, log *slog.Logger) (*Server, error) {
 	}
 	s.activeExpire.Store(true)
 	s.clients.clients = make(map[int64]*client)
+	s.clientMemory.wake = make(chan struct{}, 1)
 	s.table = newTable(s.families()...)
 	s.store = store.New(store.Options{Databases: int(params.databases.Get())})
 	loops := runtime.GOMAXPROCS(0)

@@ -29,9 +29,13 @@ type client struct {
 	authed     bool
 	noTouch    bool
 	noEvict    bool
-	created    time.Time
-	slowSince  time.Time // since when its waiting replies are above the soft limit
-	activeNs   int64     // when the latest command ended, Unix nanoseconds, for idle times
+	redirects  bool // CLIENT CAPA REDIRECT
+
+	importSource bool // CLIENT IMPORT-SOURCE
+
+	created   time.Time
+	slowSince time.Time // since when its waiting replies are above the soft limit
+	activeNs  int64     // when the latest command ended, Unix nanoseconds, for idle times
 
 	cmd      *command // being run, or the latest
 	failed   bool     // it answered with an error
@@ -57,6 +61,11 @@ type client struct {
 
 	queryBytes int  // input of the batch being run, or what the latest one left
 	closed     bool // killed, or gone
+
+	noted             int64 // bytes held, as noteMemory last said
+	inTotal, outTotal int64 // bytes that it sent and was answered, without messages
+	commandTotal      int64 // commands it has run
+	replyPeak         int   // the most that one batch was answered
 }
 
 // Feed is the transport's entry: see transport.Session.
@@ -78,12 +87,13 @@ func (c *client) Feed(in, out []byte) (used, need int, reply []byte, v transport
 	c.limitOutput()
 	used, need, v = c.runBatch(in)
 	c.home.stats.inBytes += int64(used)
+	c.inTotal += int64(used)
 	if a := c.aside; a != nil { // it goes on without this loop
-		c.home.stats.outBytes += int64(len(a.before) - before)
+		c.answered(c.home, len(a.before)-before)
 		c.home.forgetArgs()
 		return used, 0, a.before, transport.Park
 	}
-	c.slot.stats.outBytes += int64(len(c.buf) - before)
+	c.answered(c.slot, len(c.buf)-before)
 	c.slot.forgetArgs()
 	c.tellMonitors()
 	c.slot.countAccesses()
@@ -97,7 +107,26 @@ func (c *client) Feed(in, out []byte) (used, need int, reply []byte, v transport
 		v = transport.Abort
 	}
 	reply, c.buf = c.buf, nil
+	if c.s.clientMemory.limitBytes.Load() != 0 {
+		c.noteMemory(len(reply))
+	}
 	return used, need, reply, v
+}
+
+// answered counts replies.
+func (c *client) answered(sl *slot, bytes int) {
+	sl.stats.outBytes += int64(bytes)
+	c.outTotal += int64(bytes)
+	c.replyPeak = max(c.replyPeak, bytes)
+}
+
+// post sends what was appended outside of a batch.
+func (c *client) post() {
+	if len(c.buf) > 0 {
+		c.conn.Post(c.buf)
+		c.answered(c.slot, len(c.buf))
+	}
+	c.buf = nil
 }
 
 // runBatch runs the complete commands at the head of in, until the output is worth a write.
@@ -240,4 +269,5 @@ func (c *client) leave() {
 	c.leaveMonitors()
 	c.s.pause.forget(c)
 	c.s.clients.remove(c)
+	c.s.clientMemory.total.Add(-c.noted)
 }

@@ -83,4 +83,5 @@ type counters struct {
 	panics                 atomic.Int64
 	queryBufferDisconnects atomic.Int64
 	outputDisconnects      atomic.Int64
+	evictedClients         atomic.Int64
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"slices"
 	"sync/atomic"
+	"unsafe"
 )
 
 // Watcher is a client's set of watched keys. Its owner calls the methods of the view with it; other goroutines mark it.
@@ -19,6 +20,17 @@ type watchedKey struct {
 
 // Watching reports whether any key is watched.
 func (w *Watcher) Watching() bool { return len(w.keys) > 0 }
+
+// Len returns the number of keys watched.
+func (w *Watcher) Len() int { return len(w.keys) }
+
+// HeldBytes is what the keys watched take, about: each is known to the watcher and to its shard.
+func (w *Watcher) HeldBytes() (n int64) {
+	for _, k := range w.keys {
+		n += int64(2*unsafe.Sizeof(k)) + int64(len(k.name)) + int64(unsafe.Sizeof(w))
+	}
+	return n
+}
 
 // Names calls fn with each key watched, and its database.
 func (w *Watcher) Names(fn func(db int, key string)) {

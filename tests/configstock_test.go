@@ -123,10 +123,10 @@ cluster-announce-hostname cluster-announce-human-nodename cluster-announce-ip cl
 cluster-blacklist-ttl cluster-config-file cluster-enabled cluster-link-sendbuf-limit cluster-manual-failover-timeout
 cluster-migration-barrier cluster-node-timeout cluster-port cluster-preferred-endpoint-type cluster-replica-no-failover
 cluster-replica-validity-factor cluster-require-full-coverage cluster-slot-stats-enabled crash-log-enabled crash-memcheck-enabled
-enable-debug-command enable-module-command enable-protected-configs extended-redis-compatibility ignore-warnings import-mode
+enable-debug-command enable-module-command enable-protected-configs extended-redis-compatibility ignore-warnings
 io-threads io-threads-do-reads latency-tracking latency-tracking-info-percentiles lfu-decay-time lfu-log-factor log-format
 log-timestamp-format lua-time-limit masterauth masteruser max-new-connections-per-cycle max-new-tls-connections-per-cycle
-maxclients maxmemory maxmemory-clients maxmemory-eviction-tenacity maxmemory-policy maxmemory-samples min-replicas-max-lag
+maxclients maxmemory maxmemory-eviction-tenacity maxmemory-policy maxmemory-samples min-replicas-max-lag
 min-replicas-to-write prefetch-batch-max-size primaryauth primaryuser propagation-error-behavior proto-max-bulk-len rdma-bind
 rdma-completion-vector rdma-port rdma-rx-size repl-backlog-size repl-backlog-ttl repl-ping-replica-period repl-timeout
 replica-announce-ip replica-announce-port replica-announced replica-ignore-disk-write-errors replica-ignore-maxmemory replicaof
@@ -260,10 +260,10 @@ slaveof no one
 func TestPromisesAreRefused(t *testing.T) {
 	for _, bad := range []struct{ line, why string }{
 		{"save 3600 1", "no persistence"}, {"appendonly yes", "no persistence"}, {"shutdown-on-sigterm save", "no persistence"},
-		{"maxmemory 100mb", "no limit on memory"}, {"maxmemory-clients 5%", "no limit on memory"},
+		{"maxmemory 100mb", "no limit on memory"},
 		{"replicaof 10.0.0.1 6379", "no replication"}, {"slaveof 10.0.0.1 6379", "no replication"}, {"min-replicas-to-write 1", "no replication"},
 		{"cluster-enabled yes", "no cluster"}, {"aclfile /etc/users.acl", "no ACL users"}, {"user alice on >hunter2 ~* +@all", "no ACL users"},
-		{"rename-command CONFIG \"\"", "cannot be renamed"}, {"loadmodule /lib/x.so", "no modules"}, {"import-mode yes", "expiring during an import"},
+		{"rename-command CONFIG \"\"", "cannot be renamed"}, {"loadmodule /lib/x.so", "no modules"},
 		{"unixsocketgroup wheel", "group"}, {"rdma-port 6379", "no RDMA"}, {"tls-ca-cert-dir /etc/ssl/certs", "from files"},
 		{"tls-key-file-pass hunter2", "not encrypted"}, {"tls-protocols TLSv1.1", "older versions"}, {"tls-ciphers DEFAULT", "ciphers"},
 		{"lua-replicate-commands", "one value"},
@@ -281,7 +281,7 @@ func TestPromisesAreRefused(t *testing.T) {
 	}
 	c := ownServer(t).dial()
 	for _, args := range [][]string{
-		{"save", "3600 1"}, {"appendonly", "yes"}, {"maxmemory", "1"}, {"min-slaves-to-write", "1"}, {"import-mode", "yes"}, {"shutdown-on-sigint", "save now"},
+		{"save", "3600 1"}, {"appendonly", "yes"}, {"maxmemory", "1"}, {"min-slaves-to-write", "1"}, {"shutdown-on-sigint", "save now"},
 	} {
 		before := configValue(c, args[0])
 		if got := c.do("CONFIG", "SET", args[0], args[1]); !strings.Contains(got, args[0]) || !strings.Contains(got, "yet") || got[0] != '-' {
