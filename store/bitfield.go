@@ -56,14 +56,16 @@ func (v *View) BitFields(key []byte, ops []BitField) error {
 	if err != nil {
 		return err
 	}
-	changed := false
+	changed, wrote := false, false
 	for i := range ops {
-		changed = ops[i].run(b) || changed
+		o := &ops[i]
+		changed = o.run(b) || changed
+		wrote = wrote || o.Kind != BitFieldGet && !o.Failed
 	}
 	if changed && !grown {
 		v.changed(key)
 	}
-	if changed || grown {
+	if changed || grown && wrote {
 		v.event(ClassString, "setbit", key)
 	}
 	return nil

@@ -37,6 +37,12 @@ func (v *View) Observe(o Observer, classes Class, changes bool) {
 	v.observer, v.classes, v.changes = o, classes, changes
 }
 
+// tellsMisses reports whether somebody wants to hear both of keys that have expired and of those that are missed. One that is
+// found expired is then to be removed before it is missed, for which readers, too, need the right to write.
+func (v *View) tellsMisses() bool {
+	return v.classes&(ClassMiss|ClassExpired) == ClassMiss|ClassExpired
+}
+
 // eventIn is event for a key of another database than that of the view.
 func (v *View) eventIn(db int, class Class, name string, key []byte) {
 	if v.classes&class != 0 {

@@ -117,6 +117,7 @@ func (v *View) ResetStats() { v.stats = Stats{} }
 // LockKey locks the shard of one key. The view must not hold locks.
 func (v *View) LockKey(key []byte, write bool) {
 	v.checkUnlocked()
+	write = write || v.tellsMisses()
 	pos := v.store.position(key)
 	v.keys = append(v.keys[:0], lockedKey{unsafe.SliceData(key), len(key), pos})
 	v.keyAt, v.single, v.writable = 0, true, write
@@ -131,6 +132,7 @@ func (v *View) LockKey(key []byte, write bool) {
 // LockKeys locks the shards of all keys, in ascending order. Keys may repeat. The view must not hold locks.
 func (v *View) LockKeys(keys [][]byte, write bool) {
 	v.checkUnlocked()
+	write = write || v.tellsMisses()
 	v.keys, v.keyAt, v.writable = v.keys[:0], 0, write
 	for _, key := range keys {
 		pos := v.store.position(key)

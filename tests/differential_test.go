@@ -81,6 +81,7 @@ type duel struct {
 	allowed      transaction // nothing queued
 	// encodings that our server named at the ends of streams.
 	encodings map[string]bool
+	events    *eavesdropping // nil: events are not compared
 }
 
 // lane is one connection to each.
@@ -178,13 +179,19 @@ func (d *duel) run(steps []step) *difference {
 	if diff := lanes[0].reset(); diff != nil {
 		return diff
 	}
+	d.events.begin()
 	for i, s := range steps {
 		for _, args := range s.commands {
-			if ours, theirs, same := lanes[s.conn].send(args); !same {
+			ours, theirs, same := lanes[s.conn].send(args)
+			if !same {
 				return &difference{i, args, ours, theirs}
+			}
+			if ours, theirs, same = d.events.after(args, ours, theirs); !same {
+				return &difference{i, append([]string{"(events of)"}, args...), ours, theirs}
 			}
 		}
 	}
+	d.events.end()
 	if diff := d.dump(); diff != nil {
 		diff.at = len(steps)
 		return diff
@@ -336,8 +343,11 @@ func (d *duel) report(steps []step, diff *difference) {
 		quoteArgs(diff.args), printRaw(diff.ours), printRaw(diff.theirs), *seed, b.String(), replies.String())
 }
 
-// printRaw prints a reply, or what came of one.
+// printRaw prints a reply, or what came of one; or events.
 func printRaw(raw string) string {
+	if raw == "" || strings.HasPrefix(strings.TrimPrefix(raw, `"`), "__key") {
+		return "events\n" + raw
+	}
 	if _, err := readReply(bufio.NewReader(strings.NewReader(raw))); err != nil {
 		return fmt.Sprintf("(broken) %q", raw)
 	}
@@ -357,7 +367,7 @@ func TestDifferential(t *testing.T) {
 			mixed := typ == "mixed"
 			d := &duel{t: t, ours: startServer(t), theirs: startPeer(t), encodings: map[string]bool{},
 				allowed: transaction{inexact: mixed || typ == "geo", sorts: mixed || typ == "sort"}}
-			d.compare(uint64(i)<<32, typ)
+			d.compare(uint64(i)<<32, typ, *commandCount)
 			for _, encoding := range encodingsOf[typ] {
 				if !d.encodings[encoding] && !t.Failed() && *commandCount >= enoughCommands {
 					t.Errorf("no key was a %s at the end of a stream: the conversions were not tested", encoding)
@@ -378,20 +388,12 @@ var encodingsOf = map[string][]string{
 const enoughCommands = 3000
 
 // compare sends streams of commands of one type until enough were sent.
-func (d *duel) compare(first uint64, typ string) {
+func (d *duel) compare(first uint64, typ string, enough int) {
 	payloads := peerPayloads(d.theirs)
 	failures := 0
-	for i := uint64(0); int(i)*streamLength < *commandCount; i++ {
+	for i := uint64(0); int(i)*streamLength < enough; i++ {
 		// Each stream has a seed of its own, so a failure comes back with few.
-		r := rand.New(rand.NewPCG(*seed, first+i))
-		stream := newCommandStream(r, grammarOf(typ), payloads)
-		var steps []step
-		for c := range streamConns {
-			steps = append(steps, step{c, [][]string{{"HELLO", []string{"2", "3"}[r.IntN(2)]}}})
-		}
-		for len(steps) < streamLength {
-			steps = append(steps, step{min(r.IntN(streamConns+3), streamConns-1), stream.next()})
-		}
+		steps := randomSteps(first+i, typ, payloads)
 		diff := d.run(steps)
 		if diff == nil {
 			continue
@@ -401,6 +403,18 @@ func (d *duel) compare(first uint64, typ string) {
 			d.t.Fatal("enough differences for one run")
 		}
 	}
+}
+
+func randomSteps(stream uint64, typ string, payloads []string) (steps []step) {
+	r := rand.New(rand.NewPCG(*seed, stream))
+	commands := newCommandStream(r, grammarOf(typ), payloads)
+	for c := range streamConns {
+		steps = append(steps, step{c, [][]string{{"HELLO", []string{"2", "3"}[r.IntN(2)]}}})
+	}
+	for len(steps) < streamLength {
+		steps = append(steps, step{min(r.IntN(streamConns+3), streamConns-1), commands.next()})
+	}
+	return steps
 }
 
 // peerPayloads dumps keys of every type and encoding on the peer, and spoils some
