@@ -96,6 +96,9 @@ func (s *Server) sweepClients() {
 		bytes int64
 	}
 	m, limit, total := &s.clientMemory, s.clientMemory.limitBytes.Load(), int64(0)
+	if limit == 0 { // it was taken away in between
+		return
+	}
 	var list []held
 	for _, c := range s.clients.unordered() {
 		bytes := c.memoryBytes()

@@ -88,11 +88,17 @@ func osName() string {
 }
 
 func (s *Server) clientsInfo(w *info.Writer) {
-	list := s.clients.all()
-	var maxInput, maxOutput int64
+	list := s.clients.unordered()
+	var maxInput, maxOutput, watching, watched, timed int64
 	for _, c := range list {
 		maxInput = max(maxInput, int64(c.conn.InputBytes()))
 		maxOutput = max(maxOutput, int64(c.conn.OutputBytes()))
+		if c.watcher.Watching() {
+			watching, watched = watching+1, watched+int64(c.watcher.Len())
+		}
+		if c.waiting != nil && c.waiting.timer != nil {
+			timed++
+		}
 	}
 	w.Int("connected_clients", int64(len(list)))
 	w.Int("cluster_connections", 0)
@@ -103,7 +109,9 @@ func (s *Server) clientsInfo(w *info.Writer) {
 	w.Int("tracking_clients", 0)
 	_, subscribers := s.channels.counts()
 	w.Int("pubsub_clients", subscribers)
-	w.Int("clients_in_timeout_table", 0)
+	w.Int("watching_clients", watching)
+	w.Int("clients_in_timeout_table", timed)
+	w.Int("total_watched_keys", watched)
 	blocking, onNoKey := s.blockingKeys()
 	w.Int("total_blocking_keys", blocking)
 	w.Int("total_blocking_keys_on_nokey", onNoKey)
@@ -136,13 +144,18 @@ func (s *Server) statsInfo(w *info.Writer) {
 	}
 	w.Int("total_connections_received", s.counters.connections.Load())
 	w.Int("total_commands_processed", commands)
-	w.Int("instantaneous_ops_per_sec", s.rates.opsPerSecond())
+	w.Int("instantaneous_ops_per_sec", int64(s.rates.of(rateCommands)))
 	w.Int("total_net_input_bytes", inBytes)
 	w.Int("total_net_output_bytes", outBytes)
+	w.Float("instantaneous_input_kbps", s.rates.of(rateInBytes)/1024, 2)
+	w.Float("instantaneous_output_kbps", s.rates.of(rateOutBytes)/1024, 2)
 	w.Int("rejected_connections", s.counters.rejectedConnections.Load())
 	w.Int("expired_keys", expired)
 	w.Int("expired_subkeys", fields)
+	w.Int("expired_time_cap_reached_count", s.counters.expireCapped.Load())
+	w.Int("expire_cycle_cpu_milliseconds", s.counters.expireNs.Load()/1e6)
 	w.Int("evicted_keys", 0)
+	w.Int("evicted_clients", s.counters.evictedClients.Load())
 	w.Int("keyspace_hits", hits)
 	w.Int("keyspace_misses", misses)
 	names, _ := s.channels.counts()
@@ -275,5 +288,8 @@ func (s *Server) resetStats() {
 	s.counters.rejectedConnections.Store(0)
 	s.counters.queryBufferDisconnects.Store(0)
 	s.counters.outputDisconnects.Store(0)
+	s.counters.evictedClients.Store(0)
+	s.counters.expireCapped.Store(0)
+	s.counters.expireNs.Store(0)
 	s.rates.reset()
 }

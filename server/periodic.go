@@ -54,16 +54,16 @@ func (s *Server) rotateWindows(sl *slot) {
 	}
 }
 
-// housekeeping ends client pauses also while DEBUG PAUSE-CRON lasts, as in Redis, where that is no part of the cron. Nor
-// are windows of hot keys: a window has the length that it says.
+// housekeeping ends client pauses and evicts clients also while DEBUG PAUSE-CRON lasts, as in Redis, where that is no part of
+// the cron. Nor are windows of hot keys: a window has the length that it says.
 func (s *Server) housekeeping(sl *slot, now time.Time) {
 	s.endPause(now)
+	s.evictClients(now)
 	if s.cronPaused.Load() {
 		return
 	}
 	s.expire(sl, now)
 	s.closeStale(now)
-	s.evictClients(now)
 	s.rates.sample(s, now)
 	s.sampleMemory()
 	s.pauses.watch(&s.observe.latency, now)
@@ -93,7 +93,12 @@ func (s *Server) expire(sl *slot, now time.Time) {
 			removed += n
 		}
 		sl.mu.Unlock()
-		longest = max(longest, time.Since(began))
+		took := time.Since(began)
+		longest = max(longest, took)
+		s.counters.expireNs.Add(int64(took))
+	}
+	if more {
+		s.counters.expireCapped.Add(1)
 	}
 	s.observe.latency.note(eventExpireCycle, longest, now.Unix())
 	if s.blockedWhileThere.Load() > 0 && (removed > 0 || now.Sub(s.toldAt) >= tellEvery) {

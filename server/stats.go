@@ -84,4 +84,6 @@ type counters struct {
 	queryBufferDisconnects atomic.Int64
 	outputDisconnects      atomic.Int64
 	evictedClients         atomic.Int64
+	expireNs               atomic.Int64 // that the expiry cycle has worked
+	expireCapped           atomic.Int64 // beats at which it did not come to the end
 }

@@ -99,23 +99,25 @@ func (c commandInfo) differs(peer commandInfo) []string {
 
 // onlyOurs are the commands that Redis 7.0 has not, and where they come from.
 var onlyOurs = map[string]string{
-	"commandlog":      "Valkey 8.1",
-	"delifeq":         "Valkey 9.0",
-	"hotkeys":         "Valkey's, and the point of this server",
-	"client|setinfo":  "Redis 7.2",
-	"client|no-touch": "Redis 7.2",
-	"hexpire":         "Redis 7.4",
-	"hexpireat":       "Redis 7.4",
-	"hexpiretime":     "Redis 7.4",
-	"hpersist":        "Redis 7.4",
-	"hpexpire":        "Redis 7.4",
-	"hpexpireat":      "Redis 7.4",
-	"hpexpiretime":    "Redis 7.4",
-	"hpttl":           "Redis 7.4",
-	"httl":            "Redis 7.4",
-	"hgetdel":         "Redis 8.0",
-	"hgetex":          "Redis 8.0",
-	"hsetex":          "Redis 8.0",
+	"commandlog":           "Valkey 8.1",
+	"delifeq":              "Valkey 9.0",
+	"hotkeys":              "Valkey's, and the point of this server",
+	"client|capa":          "Valkey 8.0",
+	"client|import-source": "Valkey 8.1",
+	"client|setinfo":       "Redis 7.2",
+	"client|no-touch":      "Redis 7.2",
+	"hexpire":              "Redis 7.4",
+	"hexpireat":            "Redis 7.4",
+	"hexpiretime":          "Redis 7.4",
+	"hpersist":             "Redis 7.4",
+	"hpexpire":             "Redis 7.4",
+	"hpexpireat":           "Redis 7.4",
+	"hpexpiretime":         "Redis 7.4",
+	"hpttl":                "Redis 7.4",
+	"httl":                 "Redis 7.4",
+	"hgetdel":              "Redis 8.0",
+	"hgetex":               "Redis 8.0",
+	"hsetex":               "Redis 8.0",
 }
 
 // infoDiffers are intended differences of COMMAND INFO from Redis 7.0, by
@@ -223,7 +225,7 @@ func TestEveryCommandIsThere(t *testing.T) {
 		debug hotkeys subscribe unsubscribe psubscribe punsubscribe ssubscribe sunsubscribe publish spublish pubsub`
 	const subcommands = `object|encoding object|refcount object|idletime object|freq object|help client|id client|info client|list
 		client|kill client|getname client|setname client|setinfo client|no-touch client|no-evict client|reply client|pause client|unpause
-		client|help command|count command|list command|info command|docs command|getkeys command|getkeysandflags command|help config|get
+		client|capa client|import-source client|help command|count command|list command|info command|docs command|getkeys command|getkeysandflags command|help config|get
 		config|set config|rewrite config|resetstat config|help memory|usage memory|stats memory|doctor memory|malloc-stats memory|purge memory|help
 		slowlog|get slowlog|len slowlog|reset slowlog|help commandlog|get commandlog|len commandlog|reset commandlog|help latency|latest
 		latency|history latency|reset latency|graph latency|histogram latency|doctor latency|help hotkeys|get hotkeys|reset hotkeys|help

@@ -33,6 +33,8 @@ var infoOnlyOurs = map[string]string{
 	"go_version":                                "where Redis has gcc_version",
 	"handler_panics":                            "a panic answers one client and is counted",
 	"pubsub_clients":                            "Redis 7.4",
+	"watching_clients":                          "Redis 7.4",
+	"total_watched_keys":                        "Redis 7.4",
 	"expired_subkeys":                           "Redis 7.4",
 	"total_blocking_keys":                       "Redis 7.2",
 	"total_blocking_keys_on_nokey":              "Redis 7.2",
