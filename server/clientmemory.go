@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,7 +51,9 @@ func clientLimit(value string, maxMemory int64) (bytes int64) {
 	digits, percent := strings.CutSuffix(value, "%")
 	n, _ := strconv.ParseInt(digits, 10, 64) // canonical: sizeOrPercent made it
 	if percent {
-		n = maxMemory / 100 * n
+		hi, lo := bits.Mul64(uint64(maxMemory), uint64(n))
+		part, _ := bits.Div64(hi, lo, 100) // fits: n is at most 100
+		n = int64(part)
 	}
 	if n == 0 {
 		return 0

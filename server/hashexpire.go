@@ -181,7 +181,7 @@ func (c *client) fieldDeadlines(args [][]byte, seconds, relative bool) {
 	for _, field := range fields {
 		at := h.FieldDeadline(field)
 		if at >= 0 && relative {
-			at -= c.slot.clock.unixMs()
+			at = max(at-c.slot.clock.unixMs(), 0)
 		}
 		if at >= 0 && seconds {
 			at = (at + 999) / 1000
