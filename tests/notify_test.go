@@ -1,10 +1,12 @@
 package tests
 
 import (
+	"io"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // eavesdropping compares what two servers publish about keys.
@@ -234,4 +236,109 @@ func TestEventsOfTheCycle(t *testing.T) {
 		event := parseReply(l.reply()).texts()
 		delete(want, strings.TrimPrefix(event[2], "__keyspace@3__:")+" "+event[3])
 	}
+}
+
+// TestEventsOfServedWaiters: what those do who waited for a key follows what made it ready.
+func TestEventsOfServedWaiters(t *testing.T) {
+	servers := []*server{startServer(t), startPeer(t)}
+	for _, step := range []struct {
+		waits []string // of which each waits
+		push  string
+	}{
+		{[]string{"BLPOP k 0"}, "RPUSH k a"},
+		{[]string{"BRPOP none k 0", "BLPOP k 0"}, "RPUSH k a b c"},
+		{[]string{"BLMOVE k j LEFT RIGHT 0"}, "LPUSH k a"},
+		{[]string{"BLMOVE k k LEFT RIGHT 0"}, "LPUSH k a b"},
+		{[]string{"BLMOVE k j LEFT RIGHT 0", "BRPOPLPUSH j i 0", "BLPOP i 0"}, "LPUSH k a"},
+		{[]string{"BLMPOP 0 2 none k LEFT COUNT 2"}, "RPUSH k a b c"},
+		{[]string{"BZPOPMIN k 0", "BZPOPMAX k 0"}, "ZADD k 1 a 2 b 3 c"},
+		{[]string{"BZMPOP 0 1 k MAX COUNT 3"}, "ZADD k 1 a 2 b 3 c"},
+		{[]string{"BLPOP k 0"}, "RENAME list k"},
+		{[]string{"BLPOP k 0"}, "COPY list k"},
+		{[]string{"BLPOP k 0"}, "SORT list STORE k"},
+		{[]string{"BZPOPMIN k 0"}, "ZUNIONSTORE k 1 zset"},
+		{[]string{"BZPOPMIN k 0"}, "GEOADD k 1 1 a"},
+		{[]string{"XREAD BLOCK 0 STREAMS stream $"}, "XADD stream * f v"},
+		{[]string{"XREADGROUP GROUP g c BLOCK 0 STREAMS stream >"}, "XADD stream * f v"},
+		{[]string{"BLPOP k 0", "BLPOP k 0"}, "MULTI|RPUSH k a|RPUSH k b|DEL list|EXEC"},
+	} {
+		var events [2][]string
+		for i, s := range servers {
+			c, l := s.dial(), newListener(s)
+			for _, setup := range []string{"CONFIG SET notify-keyspace-events A", "FLUSHALL", "RPUSH list 1 2", "ZADD zset 1 m", "XGROUP CREATE stream g $ MKSTREAM", "XGROUP CREATECONSUMER stream g c"} {
+				c.do(strings.Fields(setup)...)
+			}
+			var waiters []*conn
+			for _, wait := range step.waits {
+				waiters = append(waiters, s.blocked(c, strings.Fields(wait)...))
+			}
+			c.ok("CONFIG", "SET", "notify-keyspace-events", "AEn")
+			events[i] = l.events(func() {
+				for command := range strings.SplitSeq(step.push, "|") {
+					c.do(strings.Fields(command)...)
+				}
+				for _, w := range waiters {
+					w.reply()
+					w.nc.Close()
+				}
+			})
+		}
+		if !slices.Equal(events[0], events[1]) {
+			t.Errorf("%s while %q wait:\nours   %q\ntheirs %q", step.push, step.waits, events[0], events[1])
+		}
+	}
+}
+
+// TestOwnEventsFollowTheReply: who is subscribed to events of keys and writes to them reads first what it asked for. As in
+// Redis 7.2; before, they came first.
+func TestOwnEventsFollowTheReply(t *testing.T) {
+	s := startServer(t)
+	c := s.dial()
+	c.do("HELLO", "3")
+	c.ok("CONFIG", "SET", "notify-keyspace-events", "AEm")
+	c.do("PSUBSCRIBE", "__keyevent@0__:*")
+	event := func(name, key string) string {
+		return message("3", "pmessage", "__keyevent@0__:*", "__keyevent@0__:"+name, key)
+	}
+	const ok, queued = "+OK\r\n", "+QUEUED\r\n"
+	for _, step := range []struct{ input, want string }{
+		{"SET a 1\r\n", ok + event("set", "a")},
+		{"SET a 1\r\nGET a\r\nINCR b\r\nGET none\r\nGET b\r\n", // a row
+			ok + event("set", "a") + bulk("1") + ":1\r\n" + event("incrby", "b") + "_\r\n" + event("keymiss", "none") + bulk("1")},
+		{"SET a 1 EX 100\r\nDEL a b\r\nPING\r\n", ok + event("set", "a") + event("expire", "a") + ":2\r\n" + event("del", "a") + event("del", "b") + "+PONG\r\n"},
+		{"MULTI\r\nLPUSH l x\r\nLPOP l\r\nEXEC\r\nPING\r\n",
+			ok + queued + queued + "*2\r\n:1\r\n" + bulk("x") + event("lpush", "l") + event("lpop", "l") + event("del", "l") + "+PONG\r\n"},
+		{"CLIENT REPLY OFF\r\nSET a 1\r\nCLIENT REPLY ON\r\n", event("set", "a") + ok},
+		{"CLIENT REPLY SKIP\r\nSET a 1\r\nSET a 2\r\n", event("set", "a") + ok + event("set", "a")},
+	} {
+		c.send(step.input)
+		got := make([]byte, len(step.want))
+		c.nc.SetReadDeadline(time.Now().Add(patience))
+		n, err := io.ReadFull(c.r, got)
+		if err != nil || string(got) != step.want {
+			t.Fatalf("%q:\ngot  %q (%v)\nwant %q", step.input, got[:n], err, step.want)
+		}
+	}
+	pusher := s.dial()
+	c.send("BLPOP l 0\r\n")
+	wantBlocked(pusher, 1)
+	pusher.want(":1\r\n", "RPUSH", "l", "x")
+	for _, want := range []string{event("rpush", "l"), bulks("l", "x"), event("lpop", "l"), event("del", "l")} {
+		c.served(want)
+	}
+}
+
+// TestSlowListenerIsCutOff: one that does not read what is told of keys costs no more than its limit.
+func TestSlowListenerIsCutOff(t *testing.T) {
+	s := startServer(t, "--client-output-buffer-limit", "pubsub 1mb 0 0")
+	c := s.dial()
+	c.ok("CONFIG", "SET", "notify-keyspace-events", "KEA")
+	s.dial().do("PSUBSCRIBE", "__key*__:*")
+	key := strings.Repeat("k", 100_000)
+	eventually(t, "the listener is gone", func() bool {
+		for range 100 {
+			c.ok("SET", key, "v")
+		}
+		return infoInt(c, "stats", "client_output_buffer_limit_disconnections") == 1 && c.do("PUBSUB", "NUMPAT") == ":0\r\n"
+	})
 }
