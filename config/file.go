@@ -98,10 +98,18 @@ type loader struct {
 	bytesLeft int
 	filesLeft int
 	open      []fs.FileInfo // the files being read, outermost first
+	states    map[string][]stateLine
+	rewrites  bool // what is read has been in force since the start
+}
+
+// stateLine is a line of a State.
+type stateLine struct {
+	line
+	words []string // without the name
 }
 
 func newLoader(r *Registry, dir string) *loader {
-	return &loader{r: r, dir: dir, given: make(map[*param]*given), bytesLeft: readBytesMax, filesLeft: readFilesMax}
+	return &loader{r: r, dir: dir, given: make(map[*param]*given), states: make(map[string][]stateLine), bytesLeft: readBytesMax, filesLeft: readFilesMax}
 }
 
 // text returns the value of p by what has been read.
@@ -206,6 +214,9 @@ func (l *loader) parse(data []byte, file string, main bool) error {
 		if err := l.directive(at, main); err != nil {
 			return err
 		}
+		if name := strings.ToLower(at.directive); l.r.states[name] != nil {
+			l.states[name] = append(l.states[name], stateLine{line{number, main}, at.args})
+		}
 	}
 	return nil
 }
@@ -237,9 +248,13 @@ func (l *loader) directive(at place, main bool) error {
 
 // special handles a directive that is no parameter. unknown is the fault if there is none of that name either.
 func (l *loader) special(at place, unknown string) error {
-	accept := l.r.directives[strings.ToLower(strings.TrimPrefix(at.directive, "--"))]
+	name := strings.ToLower(strings.TrimPrefix(at.directive, "--"))
+	accept := l.r.directives[name]
 	if accept == nil {
 		return &fault{at.String() + unknown}
+	}
+	if l.rewrites && l.r.states[name] != nil {
+		return nil
 	}
 	if err := accept(at.args); err != nil {
 		// Its words are not shown: they may hold a password (user).

@@ -31,6 +31,7 @@ type Registry struct {
 	hooks  []hook
 
 	directives map[string]func(args []string) error // by name, in small letters
+	states     map[string]func() [][]string         // of those that are more than a word of the file
 
 	changing struct {
 		sync.Mutex        // held by Load, Set and Rewrite: one change at a time
@@ -41,7 +42,7 @@ type Registry struct {
 
 // New returns a registry without parameters.
 func New() *Registry {
-	return &Registry{byName: make(map[string]*param), directives: make(map[string]func([]string) error)}
+	return &Registry{byName: make(map[string]*param), directives: make(map[string]func([]string) error), states: make(map[string]func() [][]string)}
 }
 
 // param is one parameter, whatever its type.
@@ -179,6 +180,13 @@ func (r *Registry) claim(name string) {
 func (r *Registry) Directive(name string, accept func(args []string) error) {
 	r.claim(name)
 	r.directives[name] = accept
+}
+
+// State is Directive for lines that describe, one after the other, something that changes at run time. accept hears of them
+// once, from Load. Rewrite replaces them by what current returns, the words of each line but for its name.
+func (r *Registry) State(name string, accept func(args []string) error, current func() [][]string) {
+	r.Directive(name, accept)
+	r.states[name] = current
 }
 
 // validName keeps names apart from what has a meaning of its own in files and on the command line.

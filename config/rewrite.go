@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,6 +37,7 @@ func (r *Registry) Rewrite() error {
 		return ErrNoFile
 	}
 	l := newLoader(r, r.changing.dir)
+	l.rewrites = true
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	}
@@ -50,7 +52,10 @@ func (r *Registry) Rewrite() error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	after := r.edit(l, data)
+	after, err := r.edit(l, data)
+	if err != nil {
+		return err
+	}
 	if bytes.Equal(data, after) && info != nil {
 		return nil
 	}
@@ -58,12 +63,40 @@ func (r *Registry) Rewrite() error {
 }
 
 // edit returns the text of the main file, which l has read, with the values in force.
-func (r *Registry) edit(l *loader, data []byte) []byte {
+func (r *Registry) edit(l *loader, data []byte) ([]byte, error) {
 	f := newFileText(data)
 	for _, p := range r.params {
 		f.edit(p, l)
 	}
-	return f.bytes()
+	for _, name := range slices.Sorted(maps.Keys(r.states)) {
+		if err := f.editState(name, l.states[name], r.states[name]()); err != nil {
+			return nil, err
+		}
+	}
+	return f.bytes(), nil
+}
+
+// editState makes the file describe a state by lines of the words given. Lines of included files cannot be changed or
+// overruled, so they must be among them.
+func (f *fileText) editState(name string, have []stateLine, words [][]string) error {
+	var own []int
+	for _, line := range have {
+		i := slices.IndexFunc(words, func(w []string) bool { return slices.Equal(w, line.words) })
+		switch {
+		case line.main && i < 0:
+			own = append(own, line.number-1)
+		case i < 0:
+			return fmt.Errorf("a %s line of an included file would have to change", name)
+		default: // it stays as it is
+			words = slices.Delete(slices.Clone(words), i, i+1)
+		}
+	}
+	var want []string
+	for _, w := range words {
+		want = append(want, name+" "+quoteWords(w))
+	}
+	f.replace(own, want)
+	return nil
 }
 
 // fileText is the main file as lines that can be replaced or dropped.
