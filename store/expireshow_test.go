@@ -97,3 +97,27 @@ func TestKeptDeadlineThatIsOver(t *testing.T) {
 		v.showing(0)
 	}
 }
+
+// TestWatchOfKeptExpiredKey: a key that has expired already when it is watched does not expire any more.
+func TestWatchOfKeptExpiredKey(t *testing.T) {
+	v := alone(t)
+	k, other := []byte("k"), []byte("other")
+	for _, key := range [][]byte{k, other} {
+		v.Set(key, key, SetOptions{ExpireAtMs: testNow + 10})
+	}
+	var w Watcher
+	v.later(5)
+	v.KeepExpired(true)
+	v.Watch(&w, other)
+	v.later(11)
+	if !v.Dirty(&w) {
+		t.Error("a key that expired since it was watched is no change")
+	}
+	v.Unwatch(&w)
+	if v.Watch(&w, k); v.Dirty(&w) {
+		t.Error("a key that had expired when it was watched is a change")
+	}
+	if v.mustSet("k", "new"); !v.Dirty(&w) {
+		t.Error("a new value is no change")
+	}
+}

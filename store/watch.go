@@ -8,8 +8,9 @@ import (
 
 // Watcher is a client's set of watched keys. Its owner calls the methods of the view with it; other goroutines mark it.
 type Watcher struct {
-	dirty atomic.Bool
-	keys  []watchedKey
+	dirty   atomic.Bool
+	keys    []watchedKey
+	expired []bool // by key: it had expired when it was watched, and was kept
 }
 
 // A watchedKey is a key of a database.
@@ -58,7 +59,7 @@ func (v *View) Watch(w *Watcher, key []byte) {
 		sh.watchers = map[watchedKey][]*Watcher{}
 	}
 	sh.watchers[k] = append(sh.watchers[k], w)
-	w.keys = append(w.keys, k)
+	w.keys, w.expired = append(w.keys, k), append(w.expired, v.hasExpired(key))
 }
 
 // Unwatch forgets all keys and the mark. The view must hold no locks, or the whole store.
@@ -79,7 +80,7 @@ func (v *View) Unwatch(w *Watcher) {
 			sh.mu.Unlock()
 		}
 	}
-	w.keys = nil
+	w.keys, w.expired = nil, nil
 	w.dirty.Store(false)
 }
 
@@ -90,9 +91,9 @@ func (v *View) Dirty(w *Watcher) bool {
 	}
 	db := v.db
 	defer func() { v.db = db }()
-	for _, k := range w.keys {
+	for i, k := range w.keys {
 		v.db = k.db
-		if v.hasExpired([]byte(k.name)) {
+		if !w.expired[i] && v.hasExpired([]byte(k.name)) {
 			return true
 		}
 	}
