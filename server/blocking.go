@@ -89,7 +89,7 @@ func (c *client) timeOut(st *waiting) {
 func (c *client) endWait(reply func(c *client)) {
 	st := c.waiting
 	c.stopWaiting()
-	c.buf, c.failed = nil, false
+	c.buf, c.mark, c.failed = nil, 0, false
 	reply(c)
 	c.record(st.cmd, st.ns)
 	c.postReply(st)
@@ -115,7 +115,7 @@ func (c *client) stopWaiting() {
 // postReply sends what the end of a wait has appended, and has the client's further input run.
 func (c *client) postReply(st *waiting) {
 	if st.silent {
-		c.buf = c.buf[:0]
+		c.buf = c.buf[:c.mark]
 	}
 	c.appendPushes()
 	c.post()
@@ -231,6 +231,7 @@ func (c *client) serve() bool {
 	c.limitOutput()
 	c.lookNs = c.s.observe.lookFrom(int(requestBytes(st.args)))
 	c.begin()
+	c.claimMessages()
 	c.slot.clock.start()
 	c.bindView()
 	c.view.Exclusive()
@@ -238,8 +239,9 @@ func (c *client) serve() bool {
 	c.view.Unlock()
 	c.slot.countAccesses()
 	if st.idle {
-		c.conn.Post(c.pushes)
-		c.buf, c.pushes = nil, nil
+		c.buf = c.buf[:c.mark]
+		c.appendPushes()
+		c.post()
 		return false
 	}
 	c.stopWaiting()
