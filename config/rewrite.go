@@ -264,6 +264,18 @@ func (p *param) fileLines(canonical string) []string {
 	return lines
 }
 
+// ReplaceFile replaces a file in one step, keeping its mode. If it is a symbolic link, what it points to is replaced.
+func ReplaceFile(path string, data []byte) error {
+	mode := newFileMode
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	return replaceFile(path, data, mode)
+}
+
 // replaceFile writes data to a new file beside path and renames it over path, so that a reader, or a machine that loses
 // power, finds either the old text or the new one.
 func replaceFile(path string, data []byte, mode fs.FileMode) (err error) {
