@@ -113,7 +113,11 @@ func FuzzConf(f *testing.F) {
 		if err := l.parse(data, "conf", true); err != nil {
 			t.Fatal(err)
 		}
-		if err := third.Load([]string{"-"}, bytes.NewReader(first.edit(l, data))); err != nil {
+		edited, err := first.edit(l, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := third.Load([]string{"-"}, bytes.NewReader(edited)); err != nil {
 			t.Fatalf("rewritten it does not load: %v", err)
 		}
 		sameValues(t, first.Registry, third.Registry)

@@ -144,10 +144,6 @@ var acceptedParameters = []struct {
 		{"busy-reply-threshold", "lua-time-limit", "5000", number(0, math.MaxInt64), anytime},
 		{"lua-enable-insecure-api", "lua-enable-deprecated-api", "no", yesNo, anytime},
 	}},
-	{"there are no ACL users yet", []known{
-		{"acllog-max-len", "", "128", number(0, math.MaxInt64), anytime},
-		{"acl-pubsub-default", "", "resetchannels", oneOf("allchannels", "resetchannels"), anytime},
-	}},
 	{"there is no persistence yet", []known{
 		{"dbfilename", "", "dump.rdb", checked(fileNameOf("dbfilename"), "a file name without a path"), guarded},
 		{"rdbcompression", "", "yes", yesNo, anytime},
@@ -247,9 +243,6 @@ var refusedParameters = []struct {
 	{"there is no limit on memory yet", []known{
 		{"maxmemory", "", "0", size(0, math.MaxInt64), anytime},
 	}},
-	{"there are no ACL users yet", []known{
-		{"aclfile", "", "", text, atStart},
-	}},
 	{"the socket cannot be given to a group yet", []known{
 		{"unixsocketgroup", "", "", text, atStart},
 	}},
@@ -283,7 +276,6 @@ func registerKnown(r *config.Registry) {
 	}
 	r.Directive("loadmodule", refuse("there are no modules"))
 	r.Directive("rename-command", refuse("commands cannot be renamed yet"))
-	r.Directive("user", refuse("there are no ACL users yet"))
 	for _, name := range []string{"list-max-ziplist-entries", "list-max-ziplist-value", "lua-replicate-commands"} {
 		r.Directive(name, obsolete)
 	}

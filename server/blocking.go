@@ -233,6 +233,11 @@ func (c *client) serve() bool {
 	c.begin()
 	c.claimMessages()
 	c.slot.clock.start()
+	if !c.user.Unrestricted && c.refused(st.cmd, st.args) { // it was allowed when it came
+		c.stopWaiting()
+		c.postReply(st)
+		return true
+	}
 	c.bindView()
 	c.view.Exclusive()
 	c.call(st.cmd, st.args)

@@ -185,12 +185,12 @@ func typeFilter(_ *Server, value []byte) (clientTest, string) {
 	return func(c *client, _ time.Time) bool { return c.isOfType(word) }, ""
 }
 
-func userFilter(_ *Server, value []byte) (clientTest, string) {
-	name := string(value)
-	if name != defaultUser {
+func userFilter(s *Server, value []byte) (clientTest, string) {
+	u := s.accounts.users[string(value)]
+	if u == nil {
 		return nil, fmt.Sprintf("ERR No such user '%s'", clip(value, 128))
 	}
-	return func(c *client, _ time.Time) bool { return c.user == name }, ""
+	return func(c *client, _ time.Time) bool { return c.user == u }, ""
 }
 
 // flagsFilter wants all of the letters that CLIENT LIST shows.

@@ -86,7 +86,7 @@ func (c *client) appendLine(dst []byte, asker *client, args [][]byte) []byte {
 	number(" tot-mem=", c.memoryBytes())
 	text(" events=", c.events())
 	text(" cmd=", c.commandName())
-	text(" user=", c.user)
+	text(" user=", c.user.Name)
 	text("", " redir=-1")
 	number(" resp=", c.protocol())
 	text(" lib-name=", c.libName)

@@ -37,6 +37,9 @@ const (
 	notQueued       // runs at once inside MULTI
 	subscribes      // subscribes or unsubscribes; inside EXEC it needs the gate, so that no message comes into the reply
 	whileSubscribed // allowed in subscribe mode
+	namesChannel    // argument 1 is a channel that permissions are about
+	namesChannels   // likewise all arguments
+	namesPatterns   // all arguments are patterns for channels
 	locksForWriting // not a write, but needs its keys locked as if it were
 	catKeyspace
 	catDangerous

@@ -55,7 +55,7 @@ const clientFilterSyntax = "[ID id=(client-id:integer...)]|[TYPE normal_master_s
 
 // docs has an entry for every command and subcommand, by full name.
 var docs = joinDocs(generalDocs, listDocs, hashDocs, setDocs, zsetDocs, streamDocs, bitmapDocs, hyperloglogDocs, geoDocs,
-	dumpDocs, sortDocs, pubsubDocs, commandlogDocs, latencyDocs, monitorDocs)
+	dumpDocs, sortDocs, pubsubDocs, commandlogDocs, latencyDocs, monitorDocs, aclDocs)
 
 func joinDocs(families ...map[string]doc) map[string]doc {
 	all := map[string]doc{}

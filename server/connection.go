@@ -2,8 +2,8 @@ package server
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"crypto/subtle"
+
+	"kvserver/server/acl"
 )
 
 // connectionRows follow the order of Redis's documentation; CLIENT's subcommands stand in clients.go.
@@ -56,8 +56,8 @@ func reset(c *client, _ [][]byte) {
 	c.name, c.db = "", 0
 	c.noTouch, c.noEvict, c.replyOff, c.skipNext = false, false, false, false
 	c.importSource, c.redirects = false, false
-	c.authed = !c.s.passwordSet()
-	c.user = defaultUser
+	c.authed = !c.s.authRequired()
+	c.user = c.s.accounts.initial
 	c.simple("RESET")
 }
 
@@ -68,22 +68,19 @@ func selectDB(c *client, args [][]byte) {
 	}
 }
 
-// defaultUser is the only user until there are ACLs.
-const defaultUser = "default"
-
 func auth(c *client, args [][]byte) {
 	for i := range args[1:] {
 		c.redact(i + 1)
 	}
 	switch len(args) {
 	case 2:
-		if !c.s.passwordSet() {
+		if c.s.accounts.initial.AnyPassword() {
 			c.fail("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?")
 			return
 		}
-		c.authenticate([]byte(defaultUser), args[1])
+		c.authenticate(args, []byte(acl.DefaultName), args[1])
 	case 3:
-		c.authenticate(args[1], args[2])
+		c.authenticate(args, args[1], args[2])
 	default:
 		c.fail(errSyntax)
 		return
@@ -93,25 +90,21 @@ func auth(c *client, args [][]byte) {
 	}
 }
 
-// authenticate checks a name and a password and answers only if they are wrong. Without a password set, any
-// password will do for the default user, as for a user with nopass.
-func (c *client) authenticate(user, password []byte) {
-	if string(user) != defaultUser || c.s.passwordSet() && !samePassword(password, []byte(c.s.params.requirePass.Get())) {
+// authenticate makes the client the user of a name, and answers only if the password is wrong, or there is no such user,
+// which takes as long to find out. args are the command's.
+func (c *client) authenticate(args [][]byte, name, password []byte) {
+	u := c.s.accounts.users[string(name)]
+	if u == nil {
+		u = c.s.accounts.nobody
+	}
+	if !u.Authenticate(password) {
+		c.noteDenied(deniedAuth, c.aclContext(), string(args[0]), string(name), args)
 		c.fail(errWrongPass)
 		return
 	}
 	c.authed = true
-	c.user = defaultUser
+	c.user = u
 }
-
-// samePassword compares digests, so that the time it takes tells neither the length nor a common prefix.
-func samePassword(a, b []byte) bool {
-	da, db := sha256.Sum256(a), sha256.Sum256(b)
-	return subtle.ConstantTimeCompare(da[:], db[:]) == 1
-}
-
-// passwordSet tells whether clients must authenticate.
-func (s *Server) passwordSet() bool { return s.params.requirePass.Get() != "" }
 
 // hello parses everything first: a handshake that fails half way changes nothing but, as in Redis, a
 // successful AUTH.
@@ -151,11 +144,11 @@ func hello(c *client, args [][]byte) {
 		}
 	}
 	if user != nil {
-		if c.authenticate(user, password); c.failed {
+		if c.authenticate(args, user, password); c.failed {
 			return
 		}
 	}
-	if !c.authed && c.s.passwordSet() {
+	if !c.authed && c.s.authRequired() {
 		c.fail("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time")
 		return
 	}

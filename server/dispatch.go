@@ -30,12 +30,15 @@ func (c *client) dispatch(args [][]byte) bool {
 	if cmd.flags&protected != 0 && !c.mayUseProtected(cmd) {
 		return true
 	}
-	if !c.authed && cmd.flags&noAuth == 0 && c.s.passwordSet() {
+	if !c.authed && cmd.flags&noAuth == 0 && c.s.authRequired() {
 		c.reject(cmd, errNoAuth)
 		return true
 	}
 	if c.multi != nil && cmd.flags&noMulti != 0 {
 		c.reject(cmd, "ERR Command not allowed inside a transaction")
+		return true
+	}
+	if !c.user.Unrestricted && c.refused(cmd, args) {
 		return true
 	}
 	if cmd.flags&(subscribes|whileSubscribed) == 0 && c.inSubscribeMode() {
@@ -158,10 +161,13 @@ func (c *client) bindView() {
 }
 
 // runExclusive runs a command with the gate closed, and serves those who wait for what it wrote, which is nothing if it
-// waits itself. The slot is let go in between and its scratch memory with it.
+// waits itself. The slot is let go in between and its scratch memory with it, so that permissions may change.
 func (c *client) runExclusive(cmd *command, args [][]byte) {
 	args = slices.Clone(args)
 	c.withGate(func() {
+		if !c.user.Unrestricted && c.refused(cmd, args) {
+			return
+		}
 		c.call(cmd, args)
 		if cmd.flags&write != 0 && c.waiting == nil && c.s.store.Waiting() {
 			keys := c.awaitedKeys(cmd, args)

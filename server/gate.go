@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"kvserver/hotkeys"
+	"kvserver/server/acl"
 	"kvserver/store"
 )
 
@@ -21,6 +22,8 @@ type slot struct {
 	args     [][]byte          // arguments of the command being run; they alias the input
 	argsUsed int               // most arguments that args has held since it was cleared
 	keys     [][]byte          // its keys, for commands that have several
+	aclKeys  [][]byte          // likewise, while permissions are tested
+	acl      acl.Call          // likewise
 	row      []frame           // neighbours in a pipeline that run together
 	clock    clock
 	stats    slotStats

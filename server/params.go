@@ -52,6 +52,7 @@ type Parameters struct {
 
 	encodings encodingParams
 	observe   observeParams
+	acl       aclParams
 
 	hotkeysTopK     *config.Int
 	hotkeysSampling *config.Int
@@ -66,6 +67,7 @@ func RegisterParameters(r *config.Registry) *Parameters {
 	p := &Parameters{registry: r}
 	p.registerNetwork(r)
 	p.registerTLS(r)
+	p.registerACL(r)
 	p.registerGeneral(r)
 	p.registerPersistence(r)
 	p.registerEncodings(r)
@@ -89,7 +91,7 @@ func (p *Parameters) registerNetwork(r *config.Registry) {
 	p.maxMemoryClients = r.Custom("maxmemory-clients", "0", sizeOrPercent, config.Allowed("a size, or a percentage up to 100%"),
 		config.Doc("memory that all clients together may take, or a percentage of maxmemory; 0: no limit. Beyond it those that hold most are closed"))
 	p.protectedMode = r.Bool("protected-mode", true, config.Doc("without a password, accept clients of this machine only"))
-	p.requirePass = r.String("requirepass", "", config.Secret(), config.Doc("password that clients must give; empty asks for none"))
+	p.requirePass = r.String("requirepass", "", config.Secret(), config.Doc("password of the default user; empty: none is asked for"))
 }
 
 func (p *Parameters) registerTLS(r *config.Registry) {
@@ -156,6 +158,9 @@ func (s *Server) hookParameters() error {
 		{encodingNames, s.applyEncodings},
 		{[]string{"tls-cert-file", "tls-key-file", "tls-ca-cert-file", "tls-auth-clients", "tls-protocols"}, s.reloadTLS},
 		{observeNames, s.applyObservation},
+		{[]string{"requirepass"}, s.applyRequirePass},
+		{[]string{"acl-pubsub-default"}, s.applyChannelsDefault},
+		{[]string{"acllog-max-len"}, s.applyACLLog},
 		{[]string{"maxmemory-clients", "maxmemory"}, s.applyClientLimit},
 		{[]string{"import-mode"}, s.applyImportMode},
 		{[]string{"notify-keyspace-events"}, s.applyNotifications},

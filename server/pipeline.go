@@ -42,7 +42,7 @@ func (c *client) parseAhead(in []byte) (a ahead) {
 		if joins && len(own) > 0 {
 			cmd, _ = c.findCommand(own)
 		}
-		if cmd == nil || !cmd.joins || !cmd.arityOK(len(own)) {
+		if cmd == nil || !cmd.joins || !cmd.arityOK(len(own)) || !c.mayRun(cmd, own) {
 			a.next = frame{args: own, bytes: n}
 			break
 		}
@@ -87,7 +87,8 @@ func (c *client) runRow(row []frame) (used int, full bool) {
 	return used, full
 }
 
-// runApart runs the commands of a row one by one: somebody waits for one of their keys.
+// runApart runs the commands of a row one by one: somebody waits for one of their keys. Between them the slot may be let go,
+// and permissions change.
 func (c *client) runApart(row []frame) (used int, full bool) {
 	row = slices.Clone(row)
 	for i := range row {
@@ -95,7 +96,9 @@ func (c *client) runApart(row []frame) (used int, full bool) {
 	}
 	for i := range row {
 		c.begin()
-		c.run(row[i].cmd, row[i].args)
+		if c.user.Unrestricted || !c.refused(row[i].cmd, row[i].args) {
+			c.run(row[i].cmd, row[i].args)
+		}
 		c.appendPushes()
 		used += row[i].bytes
 		if c.outputFull() {

@@ -7,13 +7,13 @@ import (
 // pubsubRows follow the order of Redis's documentation. Shard channels are known to COMMAND as keys that are none: without
 // a cluster they are channels of another namespace, without patterns.
 var pubsubRows = []row{
-	{"psubscribe", -2, pubsub | noscript | loading | stale | subscribes, nil, "2.0.0", "Listens for messages published to channels that match one or more patterns.", subscribe(channelPattern)},
-	{"publish", 3, pubsub | loading | stale | fast | mayReplicate, nil, "2.0.0", "Posts a message to a channel.", publish(plainChannel)},
+	{"psubscribe", -2, pubsub | noscript | loading | stale | subscribes | namesPatterns, nil, "2.0.0", "Listens for messages published to channels that match one or more patterns.", subscribe(channelPattern)},
+	{"publish", 3, pubsub | loading | stale | fast | mayReplicate | namesChannel, nil, "2.0.0", "Posts a message to a channel.", publish(plainChannel)},
 	{"pubsub", -2, 0, nil, "2.8.0", "A container for Pub/Sub commands.", nil},
 	{"punsubscribe", -1, pubsub | noscript | loading | stale | subscribes, nil, "2.0.0", "Stops listening to messages published to channels that match one or more patterns.", unsubscribe(channelPattern)},
-	{"spublish", 3, pubsub | loading | stale | fast | mayReplicate, specs{keysAt(kNotKey, 1, 1, 1)}, "7.0.0", "Posts a message to a shard channel.", publish(shardChannel)},
-	{"ssubscribe", -2, pubsub | noscript | loading | stale | subscribes, specs{keysAt(kNotKey, 1, -1, 1)}, "7.0.0", "Listens for messages published to shard channels.", subscribe(shardChannel)},
-	{"subscribe", -2, pubsub | noscript | loading | stale | subscribes, nil, "2.0.0", "Listens for messages published to channels.", subscribe(plainChannel)},
+	{"spublish", 3, pubsub | loading | stale | fast | mayReplicate | namesChannel, specs{keysAt(kNotKey, 1, 1, 1)}, "7.0.0", "Posts a message to a shard channel.", publish(shardChannel)},
+	{"ssubscribe", -2, pubsub | noscript | loading | stale | subscribes | namesChannels, specs{keysAt(kNotKey, 1, -1, 1)}, "7.0.0", "Listens for messages published to shard channels.", subscribe(shardChannel)},
+	{"subscribe", -2, pubsub | noscript | loading | stale | subscribes | namesChannels, nil, "2.0.0", "Listens for messages published to channels.", subscribe(plainChannel)},
 	{"sunsubscribe", -1, pubsub | noscript | loading | stale | subscribes, specs{keysAt(kNotKey, 1, -1, 1)}, "7.0.0", "Stops listening to messages posted to shard channels.", unsubscribe(shardChannel)},
 	{"unsubscribe", -1, pubsub | noscript | loading | stale | subscribes, nil, "2.0.0", "Stops listening to messages posted to channels.", unsubscribe(plainChannel)},
 }

@@ -81,8 +81,8 @@ func (s *Server) accept(conn transport.Conn) (transport.Session, []byte) {
 	sl := s.gate.slots[conn.Loop()]
 	now := time.Now()
 	c := &client{
-		s: s, conn: conn, home: sl, slot: sl, view: sl.view, user: defaultUser,
-		authed: !s.passwordSet(), created: now, activeNs: now.UnixNano(),
+		s: s, conn: conn, home: sl, slot: sl, view: sl.view, user: s.accounts.initial,
+		authed: !s.authRequired(), created: now, activeNs: now.UnixNano(),
 	}
 	c.parser.reset()
 	if !s.clients.add(c, s.params.maxClients.Get()) {
@@ -133,7 +133,7 @@ func clientsThatFit() (int64, error) {
 // protectedMode refuses clients from other machines while nothing protects the data: a server that someone
 // started to try it out should not be open to the network.
 func (s *Server) protectedMode(conn transport.Conn) []byte {
-	if !s.params.protectedMode.Get() || s.passwordSet() || conn.Loopback() || conn.Unix() {
+	if !s.params.protectedMode.Get() || !s.accounts.unprotected.Load() || conn.Loopback() || conn.Unix() {
 		return nil
 	}
 	return []byte("-DENIED kvserver is running in protected mode: no password is set for the default user, so only clients on " +

@@ -39,6 +39,7 @@ type Server struct {
 	pause     pause
 	importing bool // import-mode; it changes only under the gate
 	channels  channels
+	accounts  accounts
 	observe   observation
 	events    notifications
 	blocked   atomic.Int64 // clients that wait in a blocking command
@@ -83,6 +84,7 @@ func New(params *Parameters, log *slog.Logger) (*Server, error) {
 	s.clients.clients = make(map[int64]*client)
 	s.clientMemory.wake = make(chan struct{}, 1)
 	s.table = newTable(s.families()...)
+	s.newAccounts()
 	s.store = store.New(store.Options{Databases: int(params.databases.Get())})
 	loops := runtime.GOMAXPROCS(0)
 	slots := loops + 2 // one per loop, the periodic work's, and that of what runs aside
@@ -108,6 +110,9 @@ func New(params *Parameters, log *slog.Logger) (*Server, error) {
 		return nil, err
 	}
 	if err := s.hookParameters(); err != nil {
+		return nil, err
+	}
+	if err := s.loadAccounts(); err != nil {
 		return nil, err
 	}
 	s.memory.startupBytes = s.sampleMemory()
@@ -139,6 +144,7 @@ func (s *Server) families() []group {
 		{"server", 0, commandlogRows, map[string][]row{"commandlog": commandlogSubRows, "slowlog": slowlogSubRows}},
 		{"server", 0, latencyRows, map[string][]row{"latency": latencySubRows}},
 		{"server", 0, monitorRows, nil},
+		{"server", 0, aclRows, map[string][]row{"acl": aclSubRows}},
 		{"server", 0, hotkeysRows, map[string][]row{"hotkeys": hotkeysSubRows}},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"kvserver/server/acl"
 	"kvserver/server/transport"
 	"kvserver/store"
 )
@@ -24,7 +25,7 @@ type client struct {
 	name       string
 	libName    string
 	libVersion string
-	user       string
+	user       *acl.User
 	db         int
 	authed     bool
 	noTouch    bool
@@ -204,7 +205,7 @@ func (c *client) limits() limits {
 	return limits{
 		bulkBytesMax: int(min(c.s.params.protoMaxBulkLen.Get(), bulkBytesMax)),
 		argsMax:      argsMax,
-		unauth:       !c.authed && c.s.passwordSet(),
+		unauth:       !c.authed && c.s.authRequired(),
 	}
 }
 

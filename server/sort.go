@@ -39,6 +39,7 @@ func sortReadOnly(c *client, args [][]byte) { c.sort(args, false) }
 // sort answers SORT and, if nothing may be stored, SORT_RO.
 func (c *client) sort(args [][]byte, mayStore bool) {
 	var s sortArgs
+	s.anyKey = c.mayReachAnyKey(c.cmd, args)
 	if problem := s.parse(args, mayStore); problem != "" {
 		c.fail(problem)
 		return
@@ -67,7 +68,8 @@ func (c *client) sort(args [][]byte, mayStore bool) {
 // sortArgs are the options of SORT.
 type sortArgs struct {
 	store.SortOptions
-	store []byte // destination; nil: none
+	store  []byte // destination; nil: none
+	anyKey bool   // patterns may lead to any key
 }
 
 // parse reads the options after the key and returns what is wrong with them. Each may be given several times: of GET all
@@ -95,10 +97,16 @@ func (s *sortArgs) parse(args [][]byte, mayStore bool) (problem string) {
 			s.store = args[i+1]
 			i++
 		case is("BY", 1):
+			if store.SortsBy(args[i+1]) && !s.anyKey {
+				return "ERR BY option of SORT denied due to insufficient ACL permissions."
+			}
 			s.By = args[i+1]
 			s.Unsorted = s.Unsorted || !store.SortsBy(s.By) // once said it stays so, as in Redis
 			i++
 		case is("GET", 1):
+			if !s.anyKey {
+				return "ERR GET option of SORT denied due to insufficient ACL permissions."
+			}
 			s.Get = append(s.Get, args[i+1])
 			i++
 		default:

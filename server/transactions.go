@@ -158,6 +158,9 @@ func (c *client) execQueue(m *multiState) {
 	c.array(len(m.queue))
 	for _, q := range m.queue {
 		c.bindView()
+		if !c.user.Unrestricted && c.refusedInExec(q.cmd, q.args) {
+			continue
+		}
 		c.call(q.cmd, q.args)
 	}
 	c.inExec = false
