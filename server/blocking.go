@@ -191,7 +191,7 @@ func (s *Server) tellOfExpired(v *store.View) {
 
 // typeNow is the type of the value at a key, looked at without a trace.
 func (c *client) typeNow(key []byte) string {
-	c.bindView()
+	c.bindToLook()
 	c.view.Exclusive()
 	defer c.view.Unlock()
 	return c.view.Peek(key).Type()
@@ -217,10 +217,16 @@ func (c *client) mayBeServed(key []byte, look *glance) bool {
 	if st.ready == nil {
 		return true
 	}
-	c.bindView()
+	c.bindToLook()
 	c.view.Exclusive()
 	defer c.view.Unlock()
 	return st.ready(c)
+}
+
+// bindToLook is bindView for a look at keys while no command of the client runs: what has expired is then not its doing.
+func (c *client) bindToLook() {
+	c.bindView()
+	c.slot.client = nil
 }
 
 // serve runs the command of a client that waits again, and reports whether that ended the wait.
