@@ -243,15 +243,8 @@ var refusedParameters = []struct {
 	{"there is no limit on memory yet", []known{
 		{"maxmemory", "", "0", size(0, math.MaxInt64), anytime},
 	}},
-	{"the socket cannot be given to a group yet", []known{
-		{"unixsocketgroup", "", "", text, atStart},
-	}},
 	{"there is no RDMA", []known{
 		{"rdma-port", "", "0", number(0, 65535), atStart},
-	}},
-	{"TLS takes certificates from files, with keys that are not encrypted, yet", []known{
-		{"tls-ca-cert-dir", "", "", text, anytime},
-		{"tls-key-file-pass", "", "", text, secret},
 	}},
 	{"TLS uses the ciphers that Go holds safe", []known{
 		{"tls-ciphers", "", "", text, anytime},

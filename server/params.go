@@ -24,6 +24,7 @@ type Parameters struct {
 	tcpKeepAlive     *config.Int
 	timeout          *config.Int
 	unixSocket       *config.String
+	socketGroup      *config.String
 	socketPerm       *config.String
 	maxClients       *config.Int
 	maxMemoryClients *config.String
@@ -32,7 +33,9 @@ type Parameters struct {
 	tlsPort          *config.Int
 	tlsCertFile      *config.String
 	tlsKeyFile       *config.String
+	tlsKeyPass       *config.String
 	tlsCACertFile    *config.String
+	tlsCACertDir     *config.String
 	tlsAuthClients   *config.String
 	tlsProtocols     *config.String
 
@@ -86,6 +89,7 @@ func (p *Parameters) registerNetwork(r *config.Registry) {
 	p.tcpKeepAlive = r.Int("tcp-keepalive", 300, 0, math.MaxInt32, config.Doc("seconds of silence before TCP keepalive probes; 0 sends none"))
 	p.timeout = r.Int("timeout", 0, 0, math.MaxInt32, config.Doc("seconds after which an idle client is closed; 0 never"))
 	p.unixSocket = r.String("unixsocket", "", config.Immutable(), config.Doc("path of a Unix socket to listen on"))
+	p.socketGroup = r.String("unixsocketgroup", "", config.Immutable(), config.Doc("name of the group that it is given to; empty: that of the process"))
 	p.socketPerm = r.Custom("unixsocketperm", "0", octalPerm, config.Immutable(), config.Doc("its permissions, octal; 0 leaves what the umask gives"))
 	p.maxClients = r.Int("maxclients", 10000, 1, math.MaxUint32, config.Doc("connections served at the same time"))
 	p.maxMemoryClients = r.Custom("maxmemory-clients", "0", sizeOrPercent, config.Allowed("a size, or a percentage up to 100%"),
@@ -98,7 +102,9 @@ func (p *Parameters) registerTLS(r *config.Registry) {
 	p.tlsPort = r.Int("tls-port", 0, 0, 65535, config.Pinned(), config.Doc("port for TLS connections; 0 listens on none"))
 	p.tlsCertFile = r.String("tls-cert-file", "", config.Doc("certificate of the server, PEM"))
 	p.tlsKeyFile = r.String("tls-key-file", "", config.Doc("its private key, PEM"))
+	p.tlsKeyPass = r.String("tls-key-file-pass", "", config.Secret(), config.Doc("password of the private key, if it is encrypted (PKCS#8)"))
 	p.tlsCACertFile = r.String("tls-ca-cert-file", "", config.Doc("certificates that clients' certificates must derive from, PEM"))
+	p.tlsCACertDir = r.String("tls-ca-cert-dir", "", config.Doc("directory of files with such certificates"))
 	p.tlsAuthClients = r.Enum("tls-auth-clients", "yes", []string{"no", "yes", "optional"},
 		config.Doc("whether clients must show a certificate"))
 	p.tlsProtocols = r.Custom("tls-protocols", "", canonicalTLSProtocols, config.Allowed("TLSv1.2, TLSv1.3 or both"),
@@ -156,7 +162,7 @@ func (s *Server) hookParameters() error {
 		{[]string{"hotkeys-top-k", "hotkeys-sampling-percentage", "hotkeys-window-seconds", "hotkeys-counters"}, s.configureTracking},
 		{[]string{"client-output-buffer-limit"}, s.applyOutputLimits},
 		{encodingNames, s.applyEncodings},
-		{[]string{"tls-cert-file", "tls-key-file", "tls-ca-cert-file", "tls-auth-clients", "tls-protocols"}, s.reloadTLS},
+		{tlsNames, s.reloadTLS},
 		{observeNames, s.applyObservation},
 		{[]string{"requirepass"}, s.applyRequirePass},
 		{[]string{"acl-pubsub-default"}, s.applyChannelsDefault},

@@ -8,8 +8,10 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"os/user"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -187,11 +189,30 @@ func (s *Server) listen() error {
 		}
 	}
 	if path := p.unixSocket.Get(); path != "" {
-		if _, err := s.transport.Listen("unix", path, transport.ListenOptions{UnixPerm: p.unixSocketPerm()}); err != nil {
+		if err := s.listenUnix(path); err != nil {
 			return fmt.Errorf("listen on unix socket %q: %w", path, err)
 		}
 	}
 	return nil
+}
+
+// listenUnix gives the socket to its group before it lets that in.
+func (s *Server) listenUnix(path string) error {
+	group := s.params.socketGroup.Get()
+	if group == "" {
+		_, err := s.transport.Listen("unix", path, transport.ListenOptions{UnixPerm: s.params.unixSocketPerm()})
+		return err
+	}
+	g, err := user.LookupGroup(group)
+	if err != nil {
+		return err
+	}
+	gid, err := strconv.Atoi(g.Gid)
+	if err != nil {
+		return fmt.Errorf("the group %q has no number", group)
+	}
+	_, err = s.transport.Listen("unix", path, transport.ListenOptions{UnixPerm: s.params.unixSocketPerm(), UnixGroup: gid})
+	return err
 }
 
 // Shutdown stops accepting, lets the commands in flight finish, writes out their replies and closes every

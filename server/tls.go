@@ -7,11 +7,15 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
 	"kvserver/server/transport"
 )
+
+// tlsNames are the parameters of TLS that can be changed.
+var tlsNames = []string{"tls-cert-file", "tls-key-file", "tls-key-file-pass", "tls-ca-cert-file", "tls-ca-cert-dir", "tls-auth-clients", "tls-protocols"}
 
 // reloadTLS reads the certificates again when a parameter about them changes, if TLS is in use at all.
 func (s *Server) reloadTLS() error {
@@ -31,9 +35,9 @@ func (p *Parameters) loadTLS() (*tls.Config, error) {
 	if certFile == "" || keyFile == "" {
 		return nil, errors.New("tls-port needs tls-cert-file and tls-key-file")
 	}
-	cert, err := tls.LoadX509KeyPair(certFile, keyFile)
+	cert, err := loadCertificate(certFile, keyFile, p.tlsKeyPass.Get())
 	if err != nil {
-		return nil, fmt.Errorf("load tls-cert-file and tls-key-file: %w", err)
+		return nil, err
 	}
 	cfg := &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
 	switch p.tlsProtocols.Get() {
@@ -50,19 +54,62 @@ func (p *Parameters) loadTLS() (*tls.Config, error) {
 	case "optional":
 		cfg.ClientAuth = tls.VerifyClientCertIfGiven
 	}
-	caFile := p.tlsCACertFile.Get()
-	if caFile == "" {
-		return nil, errors.New("tls-auth-clients needs tls-ca-cert-file to verify clients with; set it, or tls-auth-clients no")
-	}
-	pem, err := os.ReadFile(caFile)
+	cfg.ClientCAs, err = loadAuthorities(p.tlsCACertFile.Get(), p.tlsCACertDir.Get())
+	return cfg, err
+}
+
+// loadCertificate reads the certificate of the server, and its key, which may be encrypted.
+func loadCertificate(certFile, keyFile, password string) (cert tls.Certificate, err error) {
+	certText, err := os.ReadFile(certFile)
 	if err != nil {
-		return nil, fmt.Errorf("read tls-ca-cert-file: %w", err)
+		return cert, fmt.Errorf("read tls-cert-file: %w", err)
 	}
-	cfg.ClientCAs = x509.NewCertPool()
-	if !cfg.ClientCAs.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("tls-ca-cert-file %q holds no certificate", caFile)
+	keyText, err := os.ReadFile(keyFile)
+	if err != nil {
+		return cert, fmt.Errorf("read tls-key-file: %w", err)
 	}
-	return cfg, nil
+	if keyText, err = plainKey(keyText, password); err != nil {
+		return cert, fmt.Errorf("tls-key-file %q: %w", keyFile, err)
+	}
+	if cert, err = tls.X509KeyPair(certText, keyText); err != nil {
+		return cert, fmt.Errorf("load tls-cert-file and tls-key-file: %w", err)
+	}
+	return cert, nil
+}
+
+// loadAuthorities reads the certificates that those of clients must derive from: of a file, and of all files in a directory
+// that have any. OpenSSL looks into the directory when it needs one, by names that are hashes; here it is read at once.
+func loadAuthorities(file, dir string) (*x509.CertPool, error) {
+	if file == "" && dir == "" {
+		return nil, errors.New("tls-auth-clients needs tls-ca-cert-file or tls-ca-cert-dir to verify clients with; set one, or tls-auth-clients no")
+	}
+	pool := x509.NewCertPool()
+	if file != "" {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("read tls-ca-cert-file: %w", err)
+		}
+		if !pool.AppendCertsFromPEM(text) {
+			return nil, fmt.Errorf("tls-ca-cert-file %q holds no certificate", file)
+		}
+	}
+	if dir == "" {
+		return pool, nil
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("read tls-ca-cert-dir: %w", err)
+	}
+	found := false
+	for _, e := range entries {
+		if text, err := os.ReadFile(filepath.Join(dir, e.Name())); err == nil && pool.AppendCertsFromPEM(text) {
+			found = true
+		}
+	}
+	if !found {
+		return nil, fmt.Errorf("tls-ca-cert-dir %q holds no certificate", dir)
+	}
+	return pool, nil
 }
 
 // canonicalTLSProtocols takes the versions of TLS that are held safe. Redis can be told to take older ones.

@@ -53,8 +53,6 @@ var notOffered = map[string]string{
 	"maxmemory":             "refused: there is no limit on memory yet",
 	"min-replicas-to-write": "refused: there is no replication yet",
 	"min-slaves-to-write":   "refused: there is no replication yet",
-	"tls-ca-cert-dir":       "refused: certificates come from files",
-	"tls-key-file-pass":     "refused: keys are not encrypted",
 	"tls-ciphers":           "refused: Go chooses",
 	"tls-ciphersuites":      "refused: Go chooses",
 	"tls-protocols":         "checked at once, and versions before 1.2 are refused; the peer looks when TLS is in use",

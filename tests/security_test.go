@@ -12,10 +12,13 @@ import (
 	"math/big"
 	"net"
 	"os"
+	"os/exec"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -349,5 +352,81 @@ func TestTLSBadFiles(t *testing.T) {
 				t.Errorf("exit code %d: %s", code, out)
 			}
 		})
+	}
+}
+
+// TestTLSAuthorityDirectory: clients' certificates may derive from any in a directory.
+func TestTLSAuthorityDirectory(t *testing.T) {
+	a, b := newAuthority(t, "the authority"), newAuthority(t, "another authority")
+	dir := t.TempDir()
+	for name, from := range map[string]string{"a.pem": a.path("ca.pem"), "b.0": b.path("ca.pem")} {
+		text, err := os.ReadFile(from)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), text, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "README"), []byte("no certificate"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stranger := newAuthority(t, "a third authority").issue("client")
+	s, addr := a.startTLS(t, "--tls-ca-cert-file", "", "--tls-ca-cert-dir", dir)
+	for i, test := range []struct {
+		cert tls.Certificate
+		ok   bool
+	}{{a.issue("client"), true}, {b.issue("client"), true}, {stranger, false}} {
+		config := &tls.Config{RootCAs: a.pool, GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &test.cert, nil }}
+		if err := pingTLS(t, addr, config); (err == nil) != test.ok {
+			t.Errorf("client %d: %v", i, err)
+		}
+	}
+	if got := s.dial().do("CONFIG", "SET", "tls-ca-cert-dir", filepath.Join(dir, "nosuch")); !strings.HasPrefix(got, "-ERR CONFIG SET failed") {
+		t.Errorf("a directory that is not there: %q", got)
+	}
+}
+
+// TestTLSEncryptedKey: the server's key may need a password, which is shown to nobody.
+func TestTLSEncryptedKey(t *testing.T) {
+	openssl, err := exec.LookPath("openssl")
+	if err != nil {
+		t.Skip("there is no openssl here to encrypt a key with")
+	}
+	a := newAuthority(t, "the authority")
+	a.issue("server")
+	encrypted := a.path("encrypted.key")
+	if out, err := exec.Command(openssl, "pkcs8", "-topk8", "-in", a.path("server.key"), "-out", encrypted, "-passout", "pass:hunter2").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	port := freePort(t)
+	args := []string{"--tls-port", port, "--tls-cert-file", a.path("server.pem"), "--tls-key-file", encrypted, "--tls-auth-clients", "no"}
+	s := ownServer(t, append(args, "--tls-key-file-pass", "hunter2")...)
+	if err := pingTLS(t, "127.0.0.1:"+port, &tls.Config{RootCAs: a.pool}); err != nil {
+		t.Error(err)
+	}
+	if strings.Contains(s.log.String(), "hunter2") {
+		t.Error("the password is in the log")
+	}
+	if code, out := runToEnd(t, "", append(args, "--tls-key-file-pass", "guess", "--port", "0")...); code != 1 || !strings.Contains(out, "password is wrong") {
+		t.Errorf("a wrong password: exit code %d: %s", code, out)
+	}
+}
+
+// TestUnixSocketGroup gives the socket to a group of the process.
+func TestUnixSocketGroup(t *testing.T) {
+	group, err := user.LookupGroupId(strconv.Itoa(os.Getgid()))
+	if err != nil {
+		t.Skipf("the group of this process has no name: %v", err)
+	}
+	s := ownServer(t, "-unixonly", "--unixsocketperm", "770", "--unixsocketgroup", group.Name)
+	s.dial().want("+PONG\r\n", "PING")
+	info, err := os.Stat(s.socketPath())
+	if err != nil || info.Mode().Perm() != 0o770 || info.Sys().(*syscall.Stat_t).Gid != uint32(os.Getgid()) {
+		t.Errorf("%v, %+v", err, info)
+	}
+	code, out := runToEnd(t, "", "--port", "0", "--unixsocket", filepath.Join(t.TempDir(), "s"), "--unixsocketgroup", "no such group")
+	if code != 1 || !strings.Contains(out, "no such group") {
+		t.Errorf("exit code %d: %s", code, out)
 	}
 }

@@ -2,7 +2,6 @@ package transport
 
 import (
 	"fmt"
-	"io/fs"
 	"net"
 	"net/netip"
 	"os"
@@ -111,7 +110,7 @@ func (t *Transport) listenPlain(network, addr string, o ListenOptions) (net.Addr
 		ln.fd, err = listenTCP(addr, t.options.Backlog)
 	case "unix":
 		ln.path = addr
-		ln.fd, err = listenUnix(addr, o.UnixPerm, t.options.Backlog)
+		ln.fd, err = listenUnix(addr, &o, t.options.Backlog)
 	default:
 		err = net.UnknownNetworkError(network)
 	}
@@ -178,7 +177,7 @@ func listenTCP(addr string, backlog int) (int, error) {
 	return bindAndListen(fd, sa, backlog)
 }
 
-func listenUnix(path string, perm fs.FileMode, backlog int) (int, error) {
+func listenUnix(path string, o *ListenOptions, backlog int) (int, error) {
 	if err := removeSocket(path); err != nil {
 		return -1, err
 	}
@@ -186,10 +185,10 @@ func listenUnix(path string, perm fs.FileMode, backlog int) (int, error) {
 	if err != nil {
 		return -1, os.NewSyscallError("socket", err)
 	}
-	if fd, err = bindAndListen(fd, &unix.SockaddrUnix{Name: path}, backlog); err != nil || perm == 0 {
+	if fd, err = bindAndListen(fd, &unix.SockaddrUnix{Name: path}, backlog); err != nil {
 		return fd, err
 	}
-	if err := os.Chmod(path, perm); err != nil {
+	if err := o.admit(path); err != nil {
 		unix.Close(fd)
 		os.Remove(path)
 		return -1, err

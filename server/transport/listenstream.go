@@ -13,7 +13,7 @@ import (
 
 // listenStream listens for connections that get goroutines of their own.
 func (t *Transport) listenStream(network, addr string, o ListenOptions) (net.Addr, error) {
-	ln, err := t.openListener(network, addr, o.UnixPerm)
+	ln, err := t.openListener(network, addr, &o)
 	if err != nil {
 		return nil, fmt.Errorf("listen at %s: %w", addr, err)
 	}
@@ -28,7 +28,7 @@ func (t *Transport) listenStream(network, addr string, o ListenOptions) (net.Add
 	return ln.Addr(), nil
 }
 
-func (t *Transport) openListener(network, addr string, perm fs.FileMode) (net.Listener, error) {
+func (t *Transport) openListener(network, addr string, o *ListenOptions) (net.Listener, error) {
 	config := net.ListenConfig{KeepAlive: -1}
 	switch network {
 	case "tcp":
@@ -46,10 +46,10 @@ func (t *Transport) openListener(network, addr string, perm fs.FileMode) (net.Li
 			return nil, err
 		}
 		ln, err := config.Listen(context.Background(), "unix", addr)
-		if err != nil || perm == 0 {
-			return ln, err
+		if err != nil {
+			return nil, err
 		}
-		if err := os.Chmod(addr, perm); err != nil {
+		if err := o.admit(addr); err != nil {
 			ln.Close()
 			return nil, err
 		}

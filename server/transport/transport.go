@@ -20,6 +20,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
+	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -114,6 +115,21 @@ type ListenOptions struct {
 	TLS func() *tls.Config
 	// UnixPerm are the permissions of a Unix socket; 0: what the umask leaves.
 	UnixPerm fs.FileMode
+	// UnixGroup is the number of the group that a Unix socket is given to; 0: it stays that of the process.
+	UnixGroup int
+}
+
+// admit gives a Unix socket to its group, and then its permissions.
+func (o *ListenOptions) admit(path string) error {
+	if o.UnixGroup != 0 {
+		if err := os.Chown(path, -1, o.UnixGroup); err != nil {
+			return err
+		}
+	}
+	if o.UnixPerm != 0 {
+		return os.Chmod(path, o.UnixPerm)
+	}
+	return nil
 }
 
 const (

@@ -497,7 +497,7 @@ func TestListenErrors(t *testing.T) {
 func TestUnixSocketFile(t *testing.T) {
 	h := start(t, "unix", 1)
 	config := &tls.Config{Certificates: []tls.Certificate{certificate(t, "x")}}
-	for _, o := range []ListenOptions{{UnixPerm: 0o600}, {UnixPerm: 0o600, TLS: func() *tls.Config { return config }}} {
+	for _, o := range []ListenOptions{{UnixPerm: 0o600, UnixGroup: os.Getgid()}, {UnixPerm: 0o600, TLS: func() *tls.Config { return config }}} {
 		stale, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
 		if err != nil {
 			t.Fatal(err)
