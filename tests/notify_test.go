@@ -326,6 +326,14 @@ func TestOwnEventsFollowTheReply(t *testing.T) {
 	for _, want := range []string{event("rpush", "l"), bulks("l", "x"), event("lpop", "l"), event("del", "l")} {
 		c.served(want)
 	}
+	pusher.ok("XGROUP", "CREATE", "s", "g", "$", "MKSTREAM")
+	c.send("XREADGROUP GROUP g me BLOCK 0 STREAMS s >\r\n")
+	wantBlocked(pusher, 1)
+	pusher.want(":1\r\n", "PEXPIRE", "s", "1")
+	for _, want := range []string{event("xgroup-create", "s"), event("xgroup-createconsumer", "s"), event("expire", "s"), event("expired", "s"),
+		"-NOGROUP No such key 's' or consumer group 'g' in XREADGROUP with GROUP option\r\n", event("keymiss", "s")} {
+		c.served(want)
+	}
 }
 
 // TestSlowListenerIsCutOff: one that does not read what is told of keys costs no more than its limit.
