@@ -1,0 +1,285 @@
+package lua
+
+import (
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"sync/atomic"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+// Host is what scripts reach of the server.
+type Host interface {
+	// Call runs a command and returns its reply in RESP2 or RESP3, valid until the next Call. It refuses with an error reply
+	// what scripts must not do.
+	Call(args [][]byte, resp3 bool) []byte
+	// Log writes a line to the server's log; level is 0 (debug) to 3 (warning).
+	Log(level int, text string)
+	// MayRun tells whether there is such a command, and whether the client of the script may run it.
+	MayRun(args [][]byte) (known, allowed bool)
+}
+
+// Versions that scripts read in REDIS_VERSION and REDIS_VERSION_NUM.
+const (
+	redisVersion    = "7.2.4"
+	redisVersionNum = 7<<16 | 2<<8 | 4
+)
+
+// Sizes of the stacks, in frames and in values. Some frames are kept for those who handle a stack that is full.
+const (
+	spareFrames  = 64
+	frames       = 16000 + spareFrames
+	stackValues  = 4096
+	stackMax     = 1 << 18
+	stackGrowsBy = 4096
+)
+
+// Runtime is a Lua state with the environment of scripts. One goroutine at a time may use it; only Kill may come from others.
+type Runtime struct {
+	memory
+	state    *lua.LState
+	host     Host
+	globals  *lua.LTable
+	random   random
+	ended    atomic.Pointer[string] // why the script is to end
+	nested   int                    // protected calls and coroutines that run
+	resuming []*lua.LState          // the coroutines among them
+	resp3    bool                   // redis.setresp(3)
+	fault    any                    // a panic of the host
+
+	args     [][]byte // of a call
+	argBytes []byte
+}
+
+// New makes a runtime.
+func New(host Host) *Runtime {
+	rt := &Runtime{host: host}
+	rt.state = lua.NewState(lua.Options{
+		SkipOpenLibs: true, CallStackSize: frames, RegistrySize: stackValues, RegistryMaxSize: stackMax, RegistryGrowStep: stackGrowsBy,
+	})
+	rt.globals = rt.state.Get(lua.GlobalsIndex).(*lua.LTable)
+	rt.reset()
+	rt.watchState(rt.state)
+	rt.open(rt.state)
+	rt.seal(rt.globals)
+	return rt
+}
+
+// State is the Lua state.
+func (rt *Runtime) State() *lua.LState { return rt.state }
+
+// Globals are the global variables of scripts. They are read-only for them.
+func (rt *Runtime) Globals() *lua.LTable { return rt.globals }
+
+// open fills the globals with the libraries and freezes those.
+func (rt *Runtime) open(L *lua.LState) {
+	for _, open := range []func(*lua.LState){
+		openBase, openString, openTable, openMath, openCoroutine, openOS, openBit, openCJSON, openCMsgpack, openStruct,
+	} {
+		open(L)
+		L.SetTop(0)
+	}
+	rt.globals.RawSetString("_G", rt.globals)
+	api := rt.newAPI()
+	rt.globals.RawSetString("redis", api)
+	rt.globals.RawSetString("server", api)
+	rt.globals.ForEach(func(_, v lua.LValue) {
+		if t, isTable := v.(*lua.LTable); isTable && t != rt.globals {
+			Freeze(t)
+		}
+	})
+}
+
+// seal makes a table of globals read-only, and the use of one that is not there an error.
+func (rt *Runtime) seal(globals *lua.LTable) {
+	meta := rt.state.CreateTable(0, 1)
+	meta.RawSetString("__index", rt.state.NewFunction(func(L *lua.LState) int {
+		name, _ := textOf(L.Get(2))
+		raise(L, "Script attempted to access nonexistent global variable '%s'", name)
+		return 0
+	}))
+	globals.Metatable = meta
+	Freeze(globals)
+}
+
+// NewEnvironment returns a copy of the globals, which is not sealed, with an API table of its own that can be changed under
+// the names redis and server.
+func (rt *Runtime) NewEnvironment() *lua.LTable {
+	env := rt.state.CreateTable(0, 64)
+	for key, value := rt.globals.Next(lua.LNil); key != lua.LNil; key, value = rt.globals.Next(key) {
+		if name, isString := key.(lua.LString); isString && name != "KEYS" && name != "ARGV" {
+			env.RawSetString(string(name), value)
+		}
+	}
+	env.RawSetString("_G", env)
+	api := rt.newAPI()
+	env.RawSetString("redis", api)
+	env.RawSetString("server", api)
+	return env
+}
+
+// Seal makes an environment read-only and the use of globals that are not there an error.
+func (rt *Runtime) Seal(env *lua.LTable) { rt.seal(env) }
+
+// NewTable returns an empty table.
+func (rt *Runtime) NewTable() *lua.LTable { return rt.state.CreateTable(0, 0) }
+
+// Load compiles a chunk, which is called name in errors. Its global variables, and those of functions made in it, are those of
+// env, or of scripts if that is nil. Errors are worded as those of the C compiler, as far as they say the same.
+func (rt *Runtime) Load(name string, code []byte, env *lua.LTable) (*lua.LFunction, error) {
+	if env == nil {
+		env = rt.globals
+	}
+	return rt.load(name, string(code), env)
+}
+
+// Kill ends what runs with an error: each of its instructions raises it. It may come from any goroutine.
+func (rt *Runtime) Kill(reason string) { rt.ended.Store(&reason) }
+
+// Call is one run of a function.
+type Call struct {
+	Keys, Args   [][]byte
+	AsParameters bool // the function gets the keys and the arguments as parameters: otherwise they are globals, KEYS and ARGV
+}
+
+// Error is why a run failed.
+type Error struct {
+	Text    string // begins with an error code
+	Source  string // where, "@user_script"; empty if that is not known
+	Line    int
+	Counted bool // the error was counted when a command answered with it
+}
+
+// Reply is the text of the reply to a caller who knows what ran under a name.
+func (e *Error) Reply(name string) string {
+	if e.Source == "" || e.Line == 0 {
+		return e.Text
+	}
+	return fmt.Sprintf("%s script: %s, on %s:%d.", e.Text, name, e.Source, e.Line)
+}
+
+// Run calls a function and gives what it returns to reply. It panics when the host did.
+func (rt *Runtime) Run(fn *lua.LFunction, call Call, reply Reply) *Error {
+	L := rt.state
+	rt.reset()
+	rt.ended.Store(nil)
+	rt.random.seed(0)
+	rt.resp3 = false
+	return rt.run(fn, call, func(v lua.LValue) { rt.appendValue(reply, v, 0) }, L)
+}
+
+func (rt *Runtime) run(fn *lua.LFunction, call Call, use func(v lua.LValue), L *lua.LState) *Error {
+	keys, args := rt.strings(call.Keys), rt.strings(call.Args)
+	L.Push(fn)
+	given := 0
+	if call.AsParameters {
+		L.Push(keys)
+		L.Push(args)
+		given = 2
+	} else {
+		rt.globals.RawSetString("KEYS", keys)
+		rt.globals.RawSetString("ARGV", args)
+	}
+	fault, ok := protect(L, given, located)
+	if rt.fault != nil {
+		fault := rt.fault
+		rt.fault = nil
+		L.SetTop(0)
+		panic(fault)
+	}
+	if !ok {
+		L.SetTop(0)
+		return errorOf(fault)
+	}
+	v := lua.LNil
+	if L.GetTop() > 0 {
+		v = L.Get(1)
+	}
+	use(v)
+	L.SetTop(0)
+	return nil
+}
+
+// strings makes a Lua array.
+func (rt *Runtime) strings(list [][]byte) *lua.LTable {
+	t := rt.state.CreateTable(len(list), 0)
+	for _, b := range list {
+		rt.spent += int64(len(b)) + 2*valueBytes
+		t.Append(lua.LString(b))
+	}
+	return t
+}
+
+// errorTable is an error as the API raises and returns it.
+func errorTable(L *lua.LState, text string) *lua.LTable {
+	t := L.CreateTable(0, 4)
+	t.RawSetString("err", lua.LString(text))
+	return t
+}
+
+// located makes an error a table that says where it was raised, as Redis's error handler does.
+func located(w *watch, raised *frame, v lua.LValue) lua.LValue {
+	t, isTable := v.(*lua.LTable)
+	if !isTable {
+		t = errorTable(w.state, "ERR "+display(v))
+	}
+	if raised != nil && raised.Fn.IsG {
+		raised = raised.Parent
+	}
+	switch {
+	case raised == nil:
+	case raised.Fn.IsG:
+		t.RawSetString("source", lua.LString("=[C]"))
+		t.RawSetString("line", lua.LNumber(-1))
+	default:
+		t.RawSetString("source", lua.LString("@"+raised.Fn.Proto.SourceName))
+		t.RawSetString("line", lua.LNumber(raised.Fn.Proto.DbgSourcePositions[raised.Pc-1]))
+	}
+	return t
+}
+
+// errorOf reads an error that located has made, or what came instead where the stack was too full for it.
+func errorOf(v lua.LValue) *Error {
+	t, isTable := v.(*lua.LTable)
+	if !isTable {
+		return &Error{Text: "ERR " + oneLine(display(v))}
+	}
+	e := &Error{Text: "ERR unknown error"}
+	if text, isText := textOf(t.RawGetString("err")); isText {
+		e.Text = oneLine(text)
+	}
+	if source, isText := textOf(t.RawGetString("source")); isText {
+		e.Source = oneLine(source)
+	}
+	if line, isNumber := t.RawGetString("line").(lua.LNumber); isNumber {
+		e.Line = int(line)
+	}
+	e.Counted = lua.LVAsBool(t.RawGetString(countedField))
+	return e
+}
+
+// oneLine keeps a text from ending the line of a reply.
+func oneLine(text string) string {
+	if !strings.ContainsAny(text, "\r\n") {
+		return text
+	}
+	return strings.Map(func(r rune) rune {
+		if r == '\r' || r == '\n' {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// hostCall runs a command on the host. A panic there ends the script first and is raised again when it is out.
+func (rt *Runtime) hostCall(args [][]byte) (reply []byte) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			rt.fault = fmt.Sprintf("%v\n%s", fault, debug.Stack())
+			rt.Kill("ERR internal error")
+			rt.state.Error(errorTable(rt.state, "ERR internal error"), 0)
+		}
+	}()
+	return rt.host.Call(args, rt.resp3)
+}
