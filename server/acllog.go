@@ -30,6 +30,7 @@ const (
 
 var (
 	aclReasonNames  = [aclReasons]string{"command", "key", "channel", "auth"}
+	aclDeniedFields = [aclReasons]string{"acl_access_denied_cmd", "acl_access_denied_key", "acl_access_denied_channel", "acl_access_denied_auth"}
 	aclContextNames = []string{"toplevel", "multi", "lua"}
 	reasonOf        = map[acl.Verdict]aclReason{acl.DeniedCommand: deniedCommand, acl.DeniedKey: deniedKey, acl.DeniedChannel: deniedChannel}
 )

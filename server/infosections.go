@@ -165,6 +165,9 @@ func (s *Server) statsInfo(w *info.Writer) {
 	w.Int("total_error_replies", s.errorReplies())
 	w.Int("client_query_buffer_limit_disconnections", s.counters.queryBufferDisconnects.Load())
 	w.Int("client_output_buffer_limit_disconnections", s.counters.outputDisconnects.Load())
+	for why, name := range aclDeniedFields {
+		w.Int(name, s.accounts.denied[why].Load())
+	}
 	w.Int("handler_panics", s.counters.panics.Load())
 }
 
@@ -288,6 +291,9 @@ func (s *Server) resetStats() {
 	s.counters.rejectedConnections.Store(0)
 	s.counters.queryBufferDisconnects.Store(0)
 	s.counters.outputDisconnects.Store(0)
+	for i := range s.accounts.denied {
+		s.accounts.denied[i].Store(0)
+	}
 	s.counters.evictedClients.Store(0)
 	s.counters.expireCapped.Store(0)
 	s.counters.expireNs.Store(0)

@@ -262,7 +262,7 @@ func TestEveryCommandHasAGoldenCase(t *testing.T) {
 		"client|help": "TestHelp", "command|help": "TestHelp", "config|help": "TestHelp", "object|help": "TestHelp",
 		"memory|help": "TestHelp", "debug|help": "TestHelp", "function|help": "TestHelp",
 		"commandlog|help": "TestHelp", "slowlog|help": "TestHelp", "latency|help": "TestHelp",
-		"pubsub|help": "TestHelp",
+		"pubsub|help": "TestHelp", "acl|help": "TestHelp",
 	}
 	for _, name := range startServer(t).dial().value("COMMAND", "LIST").texts() {
 		if !used[name] && elsewhere[name] == "" {

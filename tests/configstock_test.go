@@ -262,7 +262,7 @@ func TestPromisesAreRefused(t *testing.T) {
 		{"save 3600 1", "no persistence"}, {"appendonly yes", "no persistence"}, {"shutdown-on-sigterm save", "no persistence"},
 		{"maxmemory 100mb", "no limit on memory"},
 		{"replicaof 10.0.0.1 6379", "no replication"}, {"slaveof 10.0.0.1 6379", "no replication"}, {"min-replicas-to-write 1", "no replication"},
-		{"cluster-enabled yes", "no cluster"}, {"aclfile /etc/users.acl", "no ACL users"}, {"user alice on >hunter2 ~* +@all", "no ACL users"},
+		{"cluster-enabled yes", "no cluster"}, {"user alice on >hunter2 ~* +nosuch", "rule 4: Unknown command"},
 		{"rename-command CONFIG \"\"", "cannot be renamed"}, {"loadmodule /lib/x.so", "no modules"},
 		{"rdma-port 6379", "no RDMA"},
 		{"tls-protocols TLSv1.1", "older versions"}, {"tls-ciphers DEFAULT", "ciphers"},
