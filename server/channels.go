@@ -2,6 +2,7 @@ package server
 
 import (
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/tidwall/redcon"
@@ -32,9 +33,9 @@ type channels struct {
 	mu sync.Mutex
 	// mu guards all of the following. It is a leaf: while it is held only connections are posted to.
 	byName      [channelKinds]map[string]*audience
-	patterns    []*audience // those of byName[channelPattern]
-	subscribers int         // with at least one subscription
-	message     []byte      // being sent
+	patterns    []*audience  // those of byName[channelPattern]
+	subscribers atomic.Int64 // with at least one subscription; may be read without the mutex
+	message     []byte       // being sent
 }
 
 // audience are the subscribers of one name. Neither it nor a subscriber is without the other's membership.
@@ -83,7 +84,7 @@ func (ch *channels) subscribe(sub *subscriber, kind channelKind, name []byte) {
 		return
 	}
 	if sub.total() == 0 {
-		ch.subscribers++
+		ch.subscribers.Add(1)
 	}
 	a := ch.byName[kind][string(name)]
 	if a == nil {
@@ -131,7 +132,7 @@ func (ch *channels) unsubscribeLocked(sub *subscriber, kind channelKind, name st
 	}
 	delete(sub.names[kind], name)
 	if sub.total() == 0 {
-		ch.subscribers--
+		ch.subscribers.Add(-1)
 	}
 	a := m.of
 	last := len(a.members) - 1
@@ -263,7 +264,7 @@ func (ch *channels) counts() (names [channelKinds]int64, subscribers int64) {
 	for kind := range channelKinds {
 		names[kind] = int64(len(ch.byName[kind]))
 	}
-	return names, int64(ch.subscribers)
+	return names, ch.subscribers.Load()
 }
 
 // sentTo is how many bytes of messages a subscriber, or nil, was sent.

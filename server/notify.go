@@ -82,8 +82,12 @@ func (s *Server) observeKeys() {
 	}
 }
 
-// notify publishes an event. It runs under the lock of the key's shard.
+// notify publishes an event. It runs under the lock of the key's shard. Where nobody is subscribed to anything, loops do not
+// meet at the mutex of the channels.
 func (o *observer) notify(event string, db int, key []byte) {
+	if o.s.channels.subscribers.Load() == 0 {
+		return
+	}
 	n := &o.s.events
 	if n.byKey {
 		name := append(o.channel("__keyspace@", db), key...)

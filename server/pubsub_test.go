@@ -43,9 +43,9 @@ func (ch *channels) sane(t testing.TB, subs []*subscriber) {
 			t.Fatalf("pattern %d, %q, is not where it says", i, a.name)
 		}
 	}
-	if members != 0 || subscribers != ch.subscribers || len(ch.patterns) != len(ch.byName[channelPattern]) {
+	if members != 0 || int64(subscribers) != ch.subscribers.Load() || len(ch.patterns) != len(ch.byName[channelPattern]) {
 		t.Fatalf("%d memberships too many, %d subscribers, not %d, %d patterns, not %d",
-			members, ch.subscribers, subscribers, len(ch.patterns), len(ch.byName[channelPattern]))
+			members, ch.subscribers.Load(), subscribers, len(ch.patterns), len(ch.byName[channelPattern]))
 	}
 }
 
