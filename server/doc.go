@@ -21,9 +21,10 @@
 // # Where things are
 //
 // One file per command family holds its rows and its handlers; what COMMAND DOCS says of them is in commanddocs.go and, for
-// the data types, in a file each (listdocs.go, ...): string.go, list.go, hash.go, set.go, zset.go, stream.go, bitmap.go, hyperloglog.go, geo.go, sort.go, dump.go,
-// keys.go, connection.go, clients.go (and client*.go), transactions.go, introspect.go (COMMAND), admin.go (CONFIG, SHUTDOWN, ...), debug.go,
-// hotkeys.go, pubsub.go, notify.go (events of keys). The large families go on in files that begin with their name (zsetrange.go, streamread.go, ...). How commands
-// wait is in blocking.go. The parameters stand in params.go, the INFO sections in infosections.go. To add a command: a row,
-// a handler, a store method, a golden script.
+// the data types, in a file each (listdocs.go, ...): string.go, list.go, hash.go, set.go, zset.go, stream.go, bitmap.go,
+// hyperloglog.go, geo.go, sort.go, dump.go, keys.go, connection.go, clients.go (and client*.go), transactions.go,
+// introspect.go (COMMAND), admin.go (CONFIG, SHUTDOWN, ...), debug.go, hotkeys.go, pubsub.go. The large families go on in
+// files that begin with their name (zsetrange.go, streamread.go, ...). How commands wait is in blocking.go; what happens to
+// keys is published in notify.go. The parameters stand in params.go, the INFO sections in infosections.go. To add a command:
+// a row, a handler, a store method with its event, a golden script.
 package server
