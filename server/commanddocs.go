@@ -47,11 +47,18 @@ const (
 	perCommand      = "O(N) where N is the number of commands."
 )
 
-// clientFilterSyntax is what CLIENT KILL and CLIENT LIST select by.
-const clientFilterSyntax = "[ID id=(client-id:integer...)]|[TYPE normal_master_slave_pubsub=(NORMAL|MASTER@3.2.0|SLAVE|REPLICA@5.0.0|PUBSUB)@2.8.12]|[USER username]|[ADDR ip:port]|[LADDR ip:port@6.2.0]|[SKIPME yes/no]|[MAXAGE maxage:integer@7.4.0]|" +
-	"[NAME name@9.0.0]|[IDLE idle:integer@9.0.0]|[FLAGS flags@9.0.0]|[LIB-NAME lib-name@9.0.0]|[LIB-VER lib-ver@9.0.0]|[DB db:integer@9.0.0]|[CAPA capa@9.0.0]|[IP ip@9.0.0]|" +
-	"[NOT-ID not-client-id=(client-id:integer...)@9.0.0]|[NOT-TYPE not-type=(NORMAL|MASTER|REPLICA|PUBSUB)@9.0.0]|[NOT-ADDR not-ip:port@9.0.0]|[NOT-LADDR not-ip:port@9.0.0]|[NOT-USER not-username@9.0.0]|" +
-	"[NOT-FLAGS not-flags@9.0.0]|[NOT-NAME not-name@9.0.0]|[NOT-LIB-NAME not-lib-name@9.0.0]|[NOT-LIB-VER not-lib-ver@9.0.0]|[NOT-DB not-db:integer@9.0.0]|[NOT-CAPA not-capa@9.0.0]|[NOT-IP not-ip@9.0.0]"
+// clientFilters is what CLIENT KILL and CLIENT LIST select by.
+var clientFilters = []string{
+	"[ID id=(client-id:integer...)]",
+	"[TYPE normal_master_slave_pubsub=(NORMAL|MASTER@3.2.0|SLAVE|REPLICA@5.0.0|PUBSUB)@2.8.12]", "[USER username]",
+	"[ADDR ip:port]", "[LADDR ip:port@6.2.0]", "[SKIPME yes/no]", "[MAXAGE maxage:integer@7.4.0]", "[NAME name@9.0.0]",
+	"[IDLE idle:integer@9.0.0]", "[FLAGS flags@9.0.0]", "[LIB-NAME lib-name@9.0.0]", "[LIB-VER lib-ver@9.0.0]",
+	"[DB db:integer@9.0.0]", "[CAPA capa@9.0.0]", "[IP ip@9.0.0]", "[NOT-ID not-client-id=(client-id:integer...)@9.0.0]",
+	"[NOT-TYPE not-type=(NORMAL|MASTER|REPLICA|PUBSUB)@9.0.0]", "[NOT-ADDR not-ip:port@9.0.0]",
+	"[NOT-LADDR not-ip:port@9.0.0]", "[NOT-USER not-username@9.0.0]", "[NOT-FLAGS not-flags@9.0.0]",
+	"[NOT-NAME not-name@9.0.0]", "[NOT-LIB-NAME not-lib-name@9.0.0]", "[NOT-LIB-VER not-lib-ver@9.0.0]",
+	"[NOT-DB not-db:integer@9.0.0]", "[NOT-CAPA not-capa@9.0.0]", "[NOT-IP not-ip@9.0.0]",
+}
 
 // docs has an entry for every command and subcommand, by full name.
 var docs = joinDocs(generalDocs, listDocs, hashDocs, setDocs, zsetDocs, streamDocs, bitmapDocs, hyperloglogDocs, geoDocs,
@@ -126,8 +133,8 @@ var generalDocs = map[string]doc{
 	"client|id":            {complexity: "O(1)"},
 	"client|import-source": {complexity: "O(1)", syntax: "enabled=(ON|OFF)"},
 	"client|info":          {complexity: "O(1)", tips: unstable},
-	"client|kill":          {complexity: perClient, syntax: "filter=(ip:port!2.8.12|new-format=(" + clientFilterSyntax + ")...)"},
-	"client|list":          {complexity: perClient, syntax: "filter=[" + clientFilterSyntax + "]...", tips: unstable},
+	"client|kill":          {complexity: perClient, syntax: "filter=(ip:port!2.8.12|new-format=(" + strings.Join(clientFilters, "|") + ")...)"},
+	"client|list":          {complexity: perClient, syntax: strings.Join(clientFilters, " "), tips: unstable},
 	"client|no-evict":      {complexity: "O(1)", syntax: "enabled=(ON|OFF)"},
 	"client|no-touch":      {complexity: "O(1)", syntax: "enabled=(ON|OFF)"},
 	"client|pause":         {complexity: "O(1)", syntax: "timeout:integer mode=[WRITE|ALL]@6.2.0"},
