@@ -16,16 +16,6 @@ import (
 // stackSlotsMax is the size of the stack of a C function in Lua 5.1, in values: what recursive libraries can nest there.
 const stackSlotsMax = 8000
 
-// outputBytesMax bounds what one call of a library makes, in bytes: what a string can hold.
-const outputBytesMax = 512 << 20
-
-// checkOutput raises an error if that many bytes are too many.
-func checkOutput(L *lua.LState, n int) {
-	if n > outputBytesMax {
-		L.Error(lua.LString("not enough memory"), 0)
-	}
-}
-
 // raise raises an error of the running function, at the line of the script that called it.
 func raise(L *lua.LState, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)

@@ -146,8 +146,9 @@ func oneArgument(L *lua.LState) {
 // jsonWriter writes one document.
 type jsonWriter struct {
 	*jsonCodec
-	L   *lua.LState
-	out []byte
+	L       *lua.LState
+	out     []byte
+	charged int // so much of out, in bytes
 }
 
 func (j *jsonCodec) encode(L *lua.LState) int {
@@ -158,6 +159,17 @@ func (j *jsonCodec) encode(L *lua.LState) int {
 	return 1
 }
 
+// chargeEvery is how much output is charged for at a time, in bytes.
+const chargeEvery = 16 << 10
+
+// charge charges for what was written, and for what is about to be: twice, since the buffer becomes a string in the end.
+func (w *jsonWriter) charge(more int) {
+	if n := len(w.out) + more; n-w.charged > chargeEvery {
+		charge(w.L, 2*(n-w.charged))
+		w.charged = n
+	}
+}
+
 // refuse raises the error that a value cannot be written.
 func (w *jsonWriter) refuse(v lua.LValue, why string) {
 	raise(w.L, "Cannot serialise %s: %s", v.Type(), why)
@@ -165,7 +177,7 @@ func (w *jsonWriter) refuse(v lua.LValue, why string) {
 
 // value writes a value that lies in depth tables.
 func (w *jsonWriter) value(v lua.LValue, depth int) {
-	checkOutput(w.L, len(w.out))
+	w.charge(0)
 	switch v := v.(type) {
 	case lua.LString:
 		w.string(string(v))
@@ -189,7 +201,7 @@ func (w *jsonWriter) value(v lua.LValue, depth int) {
 const jsonEscapes, jsonEscapeLetters = "\"\\/\b\t\n\f\r", `"\/btnfr`
 
 func (w *jsonWriter) string(s string) {
-	checkOutput(w.L, len(w.out)+len(s))
+	w.charge(len(s))
 	w.out = append(w.out, '"')
 	done := 0
 	for i := range len(s) {

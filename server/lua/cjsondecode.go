@@ -110,12 +110,25 @@ func (r *jsonReader) descend(slots int) {
 	r.slots += slots - 1
 }
 
+// appendCharged appends a value, and charges for the room that it needs.
+func appendCharged(L *lua.LState, values []lua.LValue, v lua.LValue) []lua.LValue {
+	if len(values) == cap(values) {
+		charge(L, 2*valueBytes*len(values))
+	}
+	return append(values, v)
+}
+
+// arrayBytes and hashBytes are about what a table with n elements takes.
+func arrayBytes(n int) int { return 128 + valueBytes*n }
+
+func hashBytes(n int) int { return 512 + 192*n }
+
 func (r *jsonReader) array() *lua.LTable {
 	first := len(r.pending)
 	r.next()
 	for r.token != jsonArrayEnd {
 		v := r.value()
-		r.pending = append(r.pending, v)
+		r.pending = appendCharged(r.L, r.pending, v)
 		r.next()
 		switch r.token {
 		case jsonArrayEnd:
@@ -130,6 +143,7 @@ func (r *jsonReader) array() *lua.LTable {
 		}
 	}
 	elements := r.pending[first:]
+	charge(r.L, arrayBytes(len(elements)))
 	t := r.L.CreateTable(len(elements), 0)
 	for i, v := range elements {
 		t.RawSetInt(i+1, v)
@@ -155,7 +169,7 @@ func (r *jsonReader) object() *lua.LTable {
 		}
 		r.next()
 		v := r.value()
-		r.pending = append(r.pending, key, v)
+		r.pending = appendCharged(r.L, appendCharged(r.L, r.pending, key), v)
 		r.next()
 		switch r.token {
 		case jsonObjectEnd:
@@ -170,6 +184,7 @@ func (r *jsonReader) object() *lua.LTable {
 		}
 	}
 	members := r.pending[first:]
+	charge(r.L, hashBytes(len(members)/2))
 	t := r.L.CreateTable(0, len(members)/2)
 	for i := 0; i < len(members); i += 2 {
 		t.RawSetString(string(members[i].(lua.LString)), members[i+1])
@@ -268,8 +283,10 @@ func (r *jsonReader) readString() {
 		r.pos += plain
 		if r.in[r.pos] == '"' {
 			if text == nil {
+				charge(r.L, len(part))
 				r.text = strings.Clone(part) // the document is not kept for it
 			} else {
+				charge(r.L, 2*(len(text)+len(part)))
 				r.text = string(append(text, part...))
 			}
 			r.take(jsonString, 1)

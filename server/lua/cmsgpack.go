@@ -33,9 +33,18 @@ const msgDepthMax = 16
 
 // msgWriter writes values one after the other.
 type msgWriter struct {
-	L   *lua.LState
-	out bytes.Buffer
-	to  *msgpack.Encoder
+	L       *lua.LState
+	out     bytes.Buffer
+	to      *msgpack.Encoder
+	charged int // so much of out, in bytes
+}
+
+// charge charges for what was written, and for what is about to be: twice, since the buffer becomes a string in the end.
+func (w *msgWriter) charge(more int) {
+	if n := w.out.Len() + more; n-w.charged > chargeEvery {
+		charge(w.L, 2*(n-w.charged))
+		w.charged = n
+	}
 }
 
 // msgPack is pack(values...).
@@ -54,11 +63,11 @@ func msgPack(L *lua.LState) int {
 
 // value writes a value that lies in depth tables.
 func (w *msgWriter) value(v lua.LValue, depth int) {
-	checkOutput(w.L, w.out.Len())
+	w.charge(0)
 	var err error
 	switch v := v.(type) {
 	case lua.LString:
-		checkOutput(w.L, w.out.Len()+len(v))
+		w.charge(len(v))
 		err = w.to.EncodeString(string(v))
 	case lua.LBool:
 		err = w.to.EncodeBool(bool(v))
@@ -176,7 +185,7 @@ func msgUnpackFrom(L *lua.LState, limit, offset int64) int {
 		case err != nil:
 			raise(L, "%s", errMsgFormat)
 		}
-		values = append(values, v)
+		values = appendCharged(L, values, v)
 	}
 	count := len(values)
 	if !all {
@@ -233,6 +242,7 @@ func (r *msgReader) bytes(n int) (lua.LValue, error) {
 	if n > r.in.Len() {
 		return nil, io.ErrUnexpectedEOF
 	}
+	charge(r.L, 2*n)
 	b := make([]byte, n)
 	if err := r.from.ReadFull(b); err != nil {
 		return nil, err
@@ -254,9 +264,10 @@ func (r *msgReader) array(slots int) (lua.LValue, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.pending = append(r.pending, v)
+		r.pending = appendCharged(r.L, r.pending, v)
 	}
 	elements := r.pending[first:]
+	charge(r.L, arrayBytes(len(elements)))
 	t := r.L.CreateTable(len(elements), 0)
 	for i, v := range elements {
 		t.RawSetInt(i+1, v)
@@ -287,13 +298,24 @@ func (r *msgReader) table(slots int) (lua.LValue, error) {
 		case isNumber && math.IsNaN(float64(number)):
 			r.L.Error(lua.LString("table index is NaN"), 0)
 		}
-		r.pending = append(r.pending, k, v)
+		r.pending = appendCharged(r.L, appendCharged(r.L, r.pending, k), v)
 	}
 	members := r.pending[first:]
+	charge(r.L, hashBytes(len(members)/2))
 	t := r.L.CreateTable(0, len(members)/2)
 	for i := 0; i < len(members); i += 2 {
+		if n, isNumber := members[i].(lua.LNumber); isNumber {
+			chargeGap(r.L, t, n)
+		}
 		t.RawSet(members[i], members[i+1])
 	}
 	r.pending = r.pending[:first]
 	return t, nil
+}
+
+// chargeGap charges for an array that must grow to have an element n.
+func chargeGap(L *lua.LState, t *lua.LTable, n lua.LNumber) {
+	if w := watchOf(L); w != nil {
+		w.rt.chargeGap(L, t, n)
+	}
 }

@@ -219,6 +219,20 @@ func TestCMsgpack(t *testing.T) {
 	})
 }
 
+// TestLibrariesAreChargedFor asks the libraries for more than a script may have.
+func TestLibrariesAreChargedFor(t *testing.T) {
+	rt := New(&testHost{})
+	for _, code := range []string{
+		`local t = {string.rep('x', 1000000)} for i = 1, 16 do t = {t, t, t, t} end return #cjson.encode(t)`,
+		`return cmsgpack.unpack('\129\206\3\147\135\0\1')`,
+		`return #cmsgpack.unpack('\221\0\255\255\255' .. string.rep('\129\1\1', 2000000))`,
+	} {
+		if got, want := runScript(t, rt, code), "error: ERR "+errMemory; !strings.HasPrefix(got, want) && !strings.HasPrefix(got, "error: ERR user_script:1: "+errMemory) {
+			t.Errorf("%s: %s", code, got)
+		}
+	}
+}
+
 func TestAppendNumber(t *testing.T) {
 	for _, c := range []struct {
 		f      float64

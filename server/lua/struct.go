@@ -129,7 +129,7 @@ func structPack(L *lua.LState) int {
 	for l.format != "" {
 		option, size, padding := l.next(len(out))
 		if option != 'c' { // whose size the string bounds
-			checkOutput(L, len(out)+padding+size)
+			charge(L, padding+size)
 		}
 		for range padding {
 			out = append(out, 0)
@@ -155,7 +155,7 @@ func structPack(L *lua.LState) int {
 			if len(s) < size {
 				raiseArg(L, arg, "string too short")
 			}
-			checkOutput(L, len(out)+size+1)
+			charge(L, size)
 			out = append(out, s[:size]...)
 			if option == 's' {
 				out = append(out, 0)
@@ -200,7 +200,7 @@ func structUnpack(L *lua.LState) int {
 			if size == 0 {
 				values, size = takeLength(L, values, len(data)-pos)
 			}
-			values = append(values, lua.LString(data[pos:pos+size]))
+			values = append(values, lua.LString(data[pos:pos+size])) // shares the bytes of data
 		case 's':
 			size = strings.IndexByte(data[pos:], 0) + 1
 			if size == 0 {
