@@ -173,7 +173,8 @@ func (g *gate) takeBack(keep *slot) {
 func (g *gate) enter(sl *slot) {
 	for sl.mu.Lock(); sl.busy; sl.mu.Lock() {
 		sl.mu.Unlock()
-		g.turn.Lock()   // until the gate opens
-		g.turn.Unlock() //nolint:staticcheck // it is the wait that matters
+		g.turn.Lock() // which takes until the gate opens
+		//lint:ignore SA2001 it is the wait that matters
+		g.turn.Unlock()
 	}
 }
