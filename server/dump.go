@@ -61,7 +61,8 @@ func (o *restoreArgs) parse(c *client, args [][]byte) bool {
 			o.IdleSeconds = n
 			continue
 		default:
-			continue // no policy here keeps frequencies
+			o.Uses = n
+			continue
 		}
 		return false
 	}
@@ -69,7 +70,7 @@ func (o *restoreArgs) parse(c *client, args [][]byte) bool {
 }
 
 func restore(c *client, args [][]byte) {
-	var o restoreArgs
+	o := restoreArgs{RestoreOptions: store.RestoreOptions{Uses: -1}}
 	if !o.parse(c, args) {
 		return
 	}

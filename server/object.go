@@ -55,13 +55,22 @@ func (c *client) refCount(key []byte) int64 {
 }
 
 func objectIdleTime(c *client, args [][]byte) {
-	if e, ok := c.peek(args[2]); ok {
-		c.int(max(c.slot.clock.unixMs()/1000-e.LastAccess(), 0))
+	switch e, ok := c.peek(args[2]); {
+	case !ok:
+	case c.s.store.Counting():
+		c.fail("ERR An LFU maxmemory policy is selected, idle time not tracked. Please note that when switching between " +
+			"policies at runtime LRU and LFU data will take some time to adjust.")
+	default:
+		c.int(c.view.IdleSeconds(e))
 	}
 }
 
 func objectFreq(c *client, args [][]byte) {
-	if _, ok := c.peek(args[2]); ok {
+	switch e, ok := c.peek(args[2]); {
+	case !ok:
+	case c.s.store.Counting():
+		c.int(c.view.Uses(e))
+	default:
 		c.fail("ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching " +
 			"between policies at runtime LRU and LFU data will take some time to adjust.")
 	}

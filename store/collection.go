@@ -129,18 +129,22 @@ const buryMax = 1 << 20
 
 // bury frees a collection that nothing refers to any more; nil is none.
 func (s *Store) bury(c collection) {
-	switch {
-	case c == nil:
-	case c.footprint() <= buryMax:
-		c.release(s)
-	default:
-		s.freeing.Add(1)
-		s.releasing.Go(func() {
-			c.release(s)
-			s.freeing.Add(-1)
-			s.freed.Add(1)
-		})
+	if c == nil {
+		return
 	}
+	bytes := c.footprint()
+	if bytes <= buryMax {
+		c.release(s)
+		return
+	}
+	s.freeing.Add(1)
+	s.doomedBytes.Add(bytes)
+	s.releasing.Go(func() {
+		c.release(s)
+		s.doomedBytes.Add(-bytes)
+		s.freeing.Add(-1)
+		s.freed.Add(1)
+	})
 }
 
 // Freeing returns how many collections are being freed in the background, and how many have been.

@@ -341,16 +341,16 @@ func TestRestoreOptions(t *testing.T) {
 		}
 	}
 	restore(RestoreOptions{ExpireAtMs: testNow + 1000, IdleSeconds: 100})
-	if e := v.Peek(k); e.ExpireAt() != testNow+1000 || e.LastAccess() != testNow/1000-100 {
-		t.Errorf("deadline %d, last used %d", e.ExpireAt(), e.LastAccess())
+	if e := v.Peek(k); e.ExpireAt() != testNow+1000 || e.AccessWord() != testNow/1000-100 {
+		t.Errorf("deadline %d, last used %d", e.ExpireAt(), e.AccessWord())
 	}
 	restore(RestoreOptions{Replace: true})
-	if e := v.Peek(k); e.ExpireAt() != -1 || e.LastAccess() != testNow/1000 {
-		t.Errorf("replaced: deadline %d, last used %d", e.ExpireAt(), e.LastAccess())
+	if e := v.Peek(k); e.ExpireAt() != -1 || e.AccessWord() != testNow/1000 {
+		t.Errorf("replaced: deadline %d, last used %d", e.ExpireAt(), e.AccessWord())
 	}
 	restore(RestoreOptions{Replace: true, IdleSeconds: math.MaxInt64})
-	if e := v.Peek(k); e.LastAccess() != 0 {
-		t.Errorf("idle for ever: last used %d", e.LastAccess())
+	if e := v.Peek(k); e.AccessWord() != secondsMin {
+		t.Errorf("idle for ever: last used %d", e.AccessWord())
 	}
 	restore(RestoreOptions{Replace: true, ExpireAtMs: testNow})
 	if v.Peek(k).Exists() {

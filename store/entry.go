@@ -9,7 +9,7 @@ import (
 // An entry is a key with its value, at an 8-byte boundary of its segment's arena:
 //
 //	offset  size
-//	0       4     access: when it was last used, in seconds; the one word that readers change, atomically
+//	0       4     access: when it was last used, or how often (frequency.go); the one word that readers change, atomically
 //	4       2     length of the key field
 //	6       2     length of the value field
 //	8       2     capacity of the whole entry, in units of 8 bytes
@@ -125,8 +125,9 @@ func (e Entry) ExpireAt() int64 {
 	return e.deadline()
 }
 
-// LastAccess returns the Unix time, in seconds, at which the key was last used.
-func (e Entry) LastAccess() int64 { return int64(atomic.LoadUint32(e.access())) }
+// AccessWord returns the Unix time, in seconds, at which the key was last used, or the counter of its uses with a minute. See
+// frequency.go.
+func (e Entry) AccessWord() uint32 { return atomic.LoadUint32(e.access()) }
 
 // Key returns the key. It aliases the store.
 func (e Entry) Key() []byte {

@@ -56,7 +56,7 @@ func (v *View) Copy(from, to []byte, db int, replace bool) bool {
 	if val.coll != nil {
 		val.coll = val.coll.clone(v)
 	}
-	v.putIn(db, to, val, deadlineOf(e), v.clock(), exists)
+	v.putIn(db, to, val, deadlineOf(e), v.newWord(), exists)
 	v.eventIn(db, ClassGeneric, "copy_to", to)
 	return true
 }
@@ -72,7 +72,7 @@ func (v *View) existsIn(db int, key []byte) bool {
 func (v *View) transfer(from, to []byte, db int, replaces bool) {
 	e := v.Peek(from)
 	val := e.value()
-	v.putIn(db, to, val, deadlineOf(e), atomic.LoadUint32(e.access()), replaces)
+	v.putIn(db, to, val, deadlineOf(e), e.AccessWord(), replaces)
 	if val.coll != nil {
 		v.Peek(from).disown(val.coll)
 	}

@@ -342,7 +342,7 @@ func (m *keysModel) check() {
 			key := []byte(name)
 			m.judge.LockKey(key, false)
 			e := m.judge.Peek(key)
-			got := held{string(m.judge.string(e)), e.Encoding(), e.ExpireAt(), e.LastAccess()}
+			got := held{string(m.judge.string(e)), e.Encoding(), e.ExpireAt(), int64(e.AccessWord())}
 			m.judge.Unlock()
 			if got != want {
 				m.t.Fatalf("%.20q in database %d has %.80v, want %.80v", name, db, fmt.Sprint(got), fmt.Sprint(want))

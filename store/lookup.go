@@ -20,7 +20,7 @@ func (v *View) lookupRead(key []byte, touch bool) Entry {
 	}
 	v.stats.Hits++
 	if touch {
-		e.touch(v.clock())
+		v.touch(e)
 	}
 	return e
 }
@@ -31,7 +31,7 @@ func (v *View) LookupWrite(key []byte) Entry {
 	v.count(pos, key)
 	e := v.find(pos, key)
 	if e.seg != nil && !v.noTouch {
-		e.touch(v.clock())
+		v.touch(e)
 	}
 	return e
 }
@@ -73,11 +73,12 @@ func (v *View) count(pos uint64, key []byte) {
 // clock returns the time as entries keep it, in seconds.
 func (v *View) clock() uint32 { return uint32(v.nowMs / 1000) }
 
-// touch notes the time of use. It writes only when the second has changed: a key that several cores read would otherwise
-// have its cache line pass between them at every read.
-func (e Entry) touch(now uint32) {
+// touch notes a use. It writes the time of it only when the second has changed: a key that several cores read would
+// otherwise have its cache line pass between them at every read.
+func (v *View) touch(e Entry) {
+	now := v.clock()
 	if access := e.access(); atomic.LoadUint32(access) != now {
-		atomic.StoreUint32(access, now)
+		v.noteUse(access, now)
 	}
 }
 
@@ -157,7 +158,7 @@ func (v *View) putUnmarked(pos uint64, key []byte, val value, deadline int64) En
 	if v.classes&(ClassNew|ClassExpired) != 0 {
 		v.arriving(t, pos, key)
 	}
-	e := v.write(t, pos, &record{key: key, value: val, deadline: deadline, access: v.clock()})
+	e := v.write(t, pos, &record{key: key, value: val, deadline: deadline, access: v.newWord()})
 	v.noteDeadline(pos, e, e.earliest())
 	v.freeRetired(old)
 	return e
@@ -173,8 +174,7 @@ func (v *View) write(t *table, pos uint64, r *record) Entry {
 	e := g.entry(*slot)
 	if e.expired(v.deadMs) {
 		v.stats.Expired++
-	}
-	if v.noTouch {
+	} else if v.noTouch || v.store.eviction.counting { // who counts uses has done so when the key was looked up
 		r.access = *e.access()
 	}
 	return v.rewrite(t, pos, slot, r)

@@ -24,7 +24,8 @@ import (
 type RestoreOptions struct {
 	Replace        bool
 	ExpireAtMs     int64 // Unix time; 0: none
-	IdleSeconds    int64 // since the last use
+	IdleSeconds    int64 // since the last use; disregarded while uses are counted
+	Uses           int64 // how often it was used, 0 to 255, or -1 for a new key; disregarded while they are not counted
 	StringBytesMax int64 // of any string in the payload
 }
 
@@ -54,7 +55,12 @@ func (v *View) Restore(key, payload []byte, o RestoreOptions) error {
 		return nil
 	}
 	e := v.put(v.position(key), key, val, deadline)
-	atomic.StoreUint32(e.access(), uint32(max(int64(v.clock())-o.IdleSeconds, 0)))
+	switch counting := v.store.eviction.counting; {
+	case !counting:
+		atomic.StoreUint32(e.access(), uint32(max(int64(v.clock())-o.IdleSeconds, secondsMin)))
+	case o.Uses >= 0:
+		atomic.StoreUint32(e.access(), counterWord(uint8(o.Uses), v.clock()))
+	}
 	v.event(ClassGeneric, "restore", key)
 	return nil
 }

@@ -25,9 +25,11 @@ type Store struct {
 	objectBytes atomic.Int64
 	databases   int
 	encodings   Encodings
+	eviction    eviction
 	waiting     atomic.Int64   // registrations in the shards' waiters
 	freeing     atomic.Int64   // collections that are being freed in the background
 	freed       atomic.Int64   // collections that were
+	doomedBytes atomic.Int64   // what those hold that are being freed
 	releasing   sync.WaitGroup // goroutines that free the memory of flushed tables and of large collections
 }
 
@@ -65,6 +67,7 @@ func New(o Options) *Store {
 		panic("store: a store has at least one database")
 	}
 	s := &Store{seed: maphash.MakeSeed(), pool: pages.New(), databases: o.Databases, encodings: DefaultEncodings}
+	s.SetEviction(Eviction{})
 	for i := range s.shards {
 		s.shards[i].tables = make([]atomic.Pointer[table], o.Databases)
 		s.shards[i].earliest.Store(never)
@@ -97,13 +100,16 @@ func (s *Store) Keys(db int) (keys, volatile int64) {
 	return keys, volatile
 }
 
-// UsedBytes returns the memory that keys and values take, with the slack and the index of their segments. It may be
-// called from any goroutine.
+// UsedBytes returns the memory that keys and values take, with the slack and the index of their segments, without what is
+// being freed in the background. It may be called from any goroutine.
 func (s *Store) UsedBytes() int64 {
-	return s.pool.InUse() + s.heapBytes.Load() + s.objectBytes.Load()
+	return s.pool.InUse() + s.HeapBytes() - s.doomedBytes.Load()
 }
 
-// PageBytes returns the part of UsedBytes that lies outside the Go heap. It may be called from any goroutine.
+// HeapBytes returns the part of it that lies on the Go heap, with what is being freed. It may be called from any goroutine.
+func (s *Store) HeapBytes() int64 { return s.heapBytes.Load() + s.objectBytes.Load() }
+
+// PageBytes returns what lies outside the Go heap, with what is being freed. It may be called from any goroutine.
 func (s *Store) PageBytes() int64 { return s.pool.InUse() }
 
 // table returns the shard's table of a database, making it if need be.

@@ -134,6 +134,11 @@ func (v *View) Set(key, val []byte, o SetOptions) (SetResult, error) {
 		result.Old, result.HadOld = v.kept(old), ok // it is about to be overwritten where it lies
 	}
 	v.count(pos, key)
+	if v.store.eviction.counting && !v.noTouch && !o.WantOld { // otherwise what is overwritten does not matter
+		if e := v.find(pos, key); e.Exists() {
+			v.touch(e)
+		}
+	}
 	if o.Cond != Always || o.KeepTTL {
 		e := v.find(pos, key)
 		if met, err := v.meets(e, o); !met || err != nil {

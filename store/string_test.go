@@ -382,7 +382,7 @@ func TestTouch(t *testing.T) {
 	v := alone(t)
 	v.mustSet("k", "1")
 	k := []byte("k")
-	last := func() int64 { return v.Peek(k).LastAccess() - testNow/1000 }
+	last := func() int64 { return int64(v.Peek(k).AccessWord()) - testNow/1000 }
 	v.Bind(0, testNow+5000, nil)
 	if v.LookupUntouched(k); last() != 0 {
 		t.Errorf("LookupUntouched touched the key")

@@ -42,6 +42,7 @@ type View struct {
 	scratch []byte       // of edit
 	random  *rand.Rand
 	work    workspace
+	evictor *evictor // nil before the first key is evicted
 	stats   Stats
 }
 
@@ -51,6 +52,7 @@ type Stats struct {
 	Misses  int64 // lookups for reading that found none
 	Expired int64 // keys removed because their time was over
 	Fields  int64 // fields of hashes removed because their time was over
+	Evicted int64 // keys removed to make room
 }
 
 // A lockedKey remembers the position of a key that was locked. The key is recognised by where its bytes are.
