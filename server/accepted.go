@@ -140,8 +140,7 @@ var acceptedParameters = []struct {
 	{"clients' caches are not tracked yet", []known{
 		{"tracking-table-max-keys", "", "1000000", number(0, math.MaxInt64), anytime},
 	}},
-	{"there are no scripts yet", []known{
-		{"busy-reply-threshold", "lua-time-limit", "5000", number(0, math.MaxInt64), anytime},
+	{"scripts have no deprecated functions", []known{
 		{"lua-enable-insecure-api", "lua-enable-deprecated-api", "no", yesNo, anytime},
 	}},
 	{"there is no persistence yet", []known{

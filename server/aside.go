@@ -230,6 +230,3 @@ func (as *asides) end() {
 	}
 	as.ended.Wait()
 }
-
-// busyText answers commands that come while a script is past its time.
-func (s *Server) busyText() string { return errBusyScript }

@@ -27,6 +27,7 @@ const (
 	sentinelOnly
 	noAsyncLoading
 	noMulti
+	noMandatoryKeys
 	movableKeys // derived from the key specs
 	allowBusy
 	protected // refused unless a configuration directive allows it
@@ -66,7 +67,7 @@ var flagNames = []struct {
 	{noscript, "noscript"}, {blocking, "blocking"}, {loading, "loading"}, {stale, "stale"},
 	{skipMonitor, "skip_monitor"}, {skipSlowlog, "skip_slowlog"}, {asking, "asking"}, {fast, "fast"},
 	{noAuth, "no_auth"}, {noAsyncLoading, "no_async_loading"},
-	{noMulti, "no_multi"}, {movableKeys, "movablekeys"}, {allowBusy, "allow_busy"},
+	{noMulti, "no_multi"}, {noMandatoryKeys, "no_mandatory_keys"}, {movableKeys, "movablekeys"}, {allowBusy, "allow_busy"},
 }
 
 // handler runs a command for c; args[0] is the name (for a subcommand, args[1] the subcommand's). It parses all

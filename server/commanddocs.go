@@ -62,7 +62,7 @@ var clientFilters = []string{
 
 // docs has an entry for every command and subcommand, by full name.
 var docs = joinDocs(generalDocs, listDocs, hashDocs, setDocs, zsetDocs, streamDocs, bitmapDocs, hyperloglogDocs, geoDocs,
-	dumpDocs, sortDocs, pubsubDocs, commandlogDocs, latencyDocs, monitorDocs, aclDocs)
+	dumpDocs, sortDocs, pubsubDocs, commandlogDocs, latencyDocs, monitorDocs, aclDocs, scriptingDocs)
 
 func joinDocs(families ...map[string]doc) map[string]doc {
 	all := map[string]doc{}

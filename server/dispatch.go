@@ -169,7 +169,7 @@ func (c *client) runExclusive(cmd *command, args [][]byte) {
 			return
 		}
 		c.call(cmd, args)
-		if cmd.flags&write != 0 && c.waiting == nil && c.s.store.Waiting() {
+		if cmd.flags&(write|runsScripts) != 0 && c.waiting == nil && c.s.store.Waiting() {
 			keys := c.awaitedKeys(cmd, args)
 			c.view.Unlock()
 			c.s.serveWaiters(c.view, keys)

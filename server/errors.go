@@ -30,6 +30,7 @@ const (
 	errSubscribeMode = "ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"
 	errMaxClients    = "ERR max number of clients reached"
 	errBusyScript    = "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."
+	errBusyFunction  = "BUSY Redis is busy running a script. You can only call FUNCTION KILL or SHUTDOWN NOSAVE."
 	errInternal      = "ERR internal error: this command failed and was logged; the connection is closed"
 	// errLongRange is the answer to the one 64-bit integer that has no opposite.
 	errLongRange = "ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807"

@@ -100,7 +100,9 @@ func (c *client) show(args [][]byte, secret []int) {
 		b = append(b, '0'+byte(us/unit%10))
 	}
 	b = strconv.AppendInt(append(b, " ["...), int64(c.db), 10)
-	if b = append(b, ' '); c.conn.Unix() {
+	if b = append(b, ' '); c.inScript {
+		b = append(b, "lua"...)
+	} else if c.conn.Unix() {
 		b = append(append(b, "unix:"...), c.s.params.unixSocket.Get()...)
 	} else {
 		b = append(b, c.conn.RemoteAddr()...)

@@ -52,6 +52,7 @@ type Parameters struct {
 	logFile            *config.String
 
 	notifyEvents *config.String
+	busyReplyMs  *config.Int
 
 	encodings encodingParams
 	observe   observeParams
@@ -77,6 +78,7 @@ func RegisterParameters(r *config.Registry) *Parameters {
 	p.registerHotkeys(r)
 	p.registerObservation(r)
 	p.registerNotifications(r)
+	p.registerScripting(r)
 	registerKnown(r)
 	return p
 }

@@ -44,6 +44,7 @@ type Server struct {
 	accounts  accounts
 	observe   observation
 	events    notifications
+	scripts   scripting
 	blocked   atomic.Int64 // clients that wait in a blocking command
 	// blockedWhileThere counts those of them that wait only as long as their key is there.
 	blockedWhileThere atomic.Int64
@@ -139,6 +140,7 @@ func (s *Server) families() []group {
 		{"connection", catConnection, connectionRows, map[string][]row{"client": clientSubRows}},
 		{"pubsub", 0, pubsubRows, map[string][]row{"pubsub": pubsubSubRows}},
 		{"transactions", catTransaction, transactionRows, nil},
+		{"scripting", catScripting, scriptingRows, map[string][]row{"script": scriptSubRows}},
 		{"scripting", catScripting, functionRows, map[string][]row{"function": functionSubRows}},
 		{"server", 0, serverRows, map[string][]row{
 			"command": commandSubRows, "config": configSubRows, "memory": memorySubRows,
@@ -221,6 +223,7 @@ func (s *Server) listenUnix(path string) error {
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.transport.CloseListeners()
 	close(s.stop)
+	s.scripts.stop()
 	s.stopped.Wait()
 	err := s.transport.Shutdown(ctx)
 	if err != nil && errors.Is(err, ctx.Err()) {

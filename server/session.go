@@ -54,11 +54,12 @@ type client struct {
 	lookNs int64 // calls that take this long are looked at, in the batch being run
 	secret []int // indexes of arguments of the command being run that nobody shall see
 
-	waiting *waiting    // nil unless a blocking command waits
-	aside   *aside      // nil unless a command of it runs aside
-	multi   *multiState // nil outside MULTI
-	inExec  bool
-	watcher store.Watcher
+	waiting  *waiting    // nil unless a blocking command waits
+	aside    *aside      // nil unless a command of it runs aside
+	multi    *multiState // nil outside MULTI
+	inExec   bool
+	inScript bool // it runs what scripts call
+	watcher  store.Watcher
 
 	queryBytes int  // input of the batch being run, or what the latest one left
 	closed     bool // killed, or gone

@@ -129,7 +129,7 @@ func (c *client) execExclusive(m *multiState) {
 	}
 	var keys [][]byte
 	for _, q := range m.queue {
-		if q.cmd.flags&write != 0 {
+		if q.cmd.flags&(write|runsScripts) != 0 {
 			keys = append(keys, c.awaitedKeys(q.cmd, q.args)...)
 		}
 	}

@@ -243,7 +243,7 @@ slaveof no one
 		"min-replicas-max-lag": "17", "masterauth": "secret", "slowlog-log-slower-than": "18",
 		"commandlog-slow-execution-max-len": "19", "server_cpulist": "0-1", "replicaof": "",
 	})
-	wantNoEffect(t, s, "replica-priority busy-reply-threshold min-replicas-max-lag masterauth server_cpulist")
+	wantNoEffect(t, s, "replica-priority min-replicas-max-lag masterauth server_cpulist")
 	c.ok("CONFIG", "SET", "hash-max-ziplist-entries", "21", "slave-lazy-flush", "yes")
 	wantConfig(t, c, map[string]string{"hash-max-listpack-entries": "21", "replica-lazy-flush": "yes"})
 	c.ok("CONFIG", "REWRITE")

@@ -137,6 +137,9 @@ func (rt *Runtime) Load(name string, code []byte, env *lua.LTable) (*lua.LFuncti
 // Kill ends what runs with an error: each of its instructions raises it. It may come from any goroutine.
 func (rt *Runtime) Kill(reason string) { rt.ended.Store(&reason) }
 
+// Revive takes back what Kill said, before the next run.
+func (rt *Runtime) Revive() { rt.ended.Store(nil) }
+
 // Call is one run of a function.
 type Call struct {
 	Keys, Args   [][]byte
@@ -163,13 +166,8 @@ func (e *Error) Reply(name string) string {
 func (rt *Runtime) Run(fn *lua.LFunction, call Call, reply Reply) *Error {
 	L := rt.state
 	rt.reset()
-	rt.ended.Store(nil)
 	rt.random.seed(0)
 	rt.resp3 = false
-	return rt.run(fn, call, func(v lua.LValue) { rt.appendValue(reply, v, 0) }, L)
-}
-
-func (rt *Runtime) run(fn *lua.LFunction, call Call, use func(v lua.LValue), L *lua.LState) *Error {
 	keys, args := rt.strings(call.Keys), rt.strings(call.Args)
 	L.Push(fn)
 	given := 0
@@ -196,7 +194,7 @@ func (rt *Runtime) run(fn *lua.LFunction, call Call, use func(v lua.LValue), L *
 	if L.GetTop() > 0 {
 		v = L.Get(1)
 	}
-	use(v)
+	rt.appendValue(reply, v, 0)
 	L.SetTop(0)
 	return nil
 }

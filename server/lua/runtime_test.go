@@ -59,6 +59,7 @@ func runScript(t testing.TB, rt *Runtime, code string, args ...string) string {
 	for _, a := range args {
 		call.Args = append(call.Args, []byte(a))
 	}
+	rt.Revive()
 	var reply testReply
 	if fault := rt.Run(fn, call, &reply); fault != nil {
 		return "error: " + fault.Reply("f")
