@@ -299,8 +299,8 @@ func MergeSelectors(words []string) (rules []string, unmatched int) {
 	open := -1
 	for i, word := range words {
 		switch {
-		case open < 0 && strings.HasPrefix(word, "(") && !strings.HasSuffix(word, ")"):
-			open = i
+		case strings.HasPrefix(word, "(") && !strings.HasSuffix(word, ")"):
+			open = i // in a selector, too: Redis forgets the words since the first parenthesis
 		case open < 0:
 			rules = append(rules, word)
 		case strings.HasSuffix(word, ")"):
