@@ -51,7 +51,7 @@ var debugSubs = map[string]struct {
 	"quicklist-packed-threshold": {3, debugPackedThreshold},
 	"replybuffer":                {4, debugReplyBuffer},
 	"set-active-expire":          {3, debugSetActiveExpire},
-	"set-disable-deny-scripts":   {3, debugNoEffect},
+	"set-disable-deny-scripts":   {3, debugAllowInScripts},
 	"sleep":                      {3, debugSleep},
 	"stringmatch-len":            {4, debugStringMatch},
 }
@@ -71,6 +71,12 @@ func debugNoEffect(c *client, _ [][]byte) { c.ok() }
 
 func debugLog(c *client, args [][]byte) {
 	c.s.log.Warn("DEBUG LOG", "message", string(args[2]))
+	c.ok()
+}
+
+func debugAllowInScripts(c *client, args [][]byte) {
+	n, _ := parseInt(args[2]) // not a number: 0
+	c.s.scripts.letAll.Store(n != 0)
 	c.ok()
 }
 
@@ -254,7 +260,7 @@ func debugHelp(c *client, _ [][]byte) {
 		"SET-ACTIVE-EXPIRE <0|1>",
 		"    Stop, or begin again, to remove expired keys that nobody asks for.",
 		"SET-DISABLE-DENY-SCRIPTS <0|1>",
-		"    Do nothing: there are no scripts yet that commands could be denied to.",
+		"    Let scripts call, or not, commands that they may not call. Those that belong to a connection stay out of reach.",
 		"SLEEP <seconds>",
 		"    Stop the server for <seconds>. Decimals allowed.",
 		"STRINGMATCH-LEN <pattern> <string>",
