@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -189,62 +187,5 @@ func useRueidis(t *testing.T, client rueidis.Client) {
 	}
 	if found != 10 {
 		t.Errorf("SCAN found %d of 10 keys", found)
-	}
-}
-
-// findRedisCLI returns the path of redis-cli, or skips the test.
-func findRedisCLI(t *testing.T) string {
-	t.Helper()
-	path, err := exec.LookPath("redis-cli")
-	if err != nil {
-		t.Skip("there is no redis-cli here")
-	}
-	return path
-}
-
-// TestRedisCLI runs the program that everybody tries first.
-func TestRedisCLI(t *testing.T) {
-	cli := findRedisCLI(t)
-	s := startServer(t)
-	host, port, _ := strings.Cut(s.addr, ":")
-	run := func(stdin string, args ...string) string {
-		t.Helper()
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		cmd := exec.CommandContext(ctx, cli, append([]string{"-h", host, "-p", port}, args...)...)
-		cmd.Stdin = strings.NewReader(stdin)
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Errorf("redis-cli %q: %v\n%s", args, err, out)
-		}
-		return string(out)
-	}
-	for _, test := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"PING"}, "PONG\n"},
-		{[]string{"SET", "k", "v"}, "OK\n"},
-		{[]string{"-3", "--no-raw", "CONFIG", "GET", "hotkeys-top-k"}, "1# \"hotkeys-top-k\" => \"0\"\n"},
-		{[]string{"--no-raw", "GET", "missing"}, "(nil)\n"},
-		{[]string{"--no-raw", "HOTKEYS", "GET"}, "(empty array)\n"},
-		{[]string{"-n", "5", "DBSIZE"}, "0\n"},
-		{[]string{"GET"}, "ERR wrong number of arguments for 'get' command\n\n"},
-	} {
-		if got := run("", test.args...); got != test.want {
-			t.Errorf("redis-cli %q: %q, want %q", test.args, got, test.want)
-		}
-	}
-	if got := run("SET a 1\nINCR a\nGET a\n"); got != "OK\n2\n2\n" {
-		t.Errorf("redis-cli with commands on standard input: %q", got)
-	}
-	if got := run(string(encode("SET", "piped", "1"))+string(encode("GET", "piped")), "--pipe"); !strings.Contains(got, "errors: 0, replies: 2") {
-		t.Errorf("redis-cli --pipe: %q", got)
-	}
-	if got := run("", "--scan", "--pattern", "a*"); got != "a\n" {
-		t.Errorf("redis-cli --scan: %q", got)
-	}
-	if got := run("", "INFO", "server"); !regexp.MustCompile(`(?m)^redis_version:\d+\.\d+\.\d+\r?$`).MatchString(got) {
-		t.Errorf("redis-cli INFO server: %q", got)
 	}
 }
