@@ -62,7 +62,7 @@ var clientFilters = []string{
 
 // docs has an entry for every command and subcommand, by full name.
 var docs = joinDocs(generalDocs, listDocs, hashDocs, setDocs, zsetDocs, streamDocs, bitmapDocs, hyperloglogDocs, geoDocs,
-	dumpDocs, sortDocs, pubsubDocs, commandlogDocs, latencyDocs, monitorDocs, aclDocs, scriptingDocs)
+	dumpDocs, sortDocs, pubsubDocs, commandlogDocs, latencyDocs, monitorDocs, aclDocs, scriptingDocs, functionDocs)
 
 func joinDocs(families ...map[string]doc) map[string]doc {
 	all := map[string]doc{}
@@ -172,9 +172,6 @@ var generalDocs = map[string]doc{
 	"config|set":              {complexity: "O(N) where N is the number of parameters.", syntax: "parameter_value=(parameter value)...", tips: "request_policy:all_nodes response_policy:all_succeeded"},
 	"dbsize":                  {complexity: "O(1)", tips: "request_policy:all_shards response_policy:agg_sum"},
 	"debug":                   {complexity: dependsOnSub},
-	"function":                {complexity: dependsOnSub},
-	"function|flush":          {complexity: "O(N) where N is the number of functions.", syntax: "async=[ASYNC|SYNC]", tips: allShardsOK},
-	"function|help":           {complexity: "O(1)"},
 	"flushall":                {complexity: "O(1), the memory is freed in the background.", syntax: "async=[ASYNC@4.0.0|SYNC@6.2.0]", tips: allShardsOK},
 	"flushdb":                 {complexity: "O(1), the memory is freed in the background.", syntax: "async=[ASYNC@4.0.0|SYNC@6.2.0]", tips: allShardsOK},
 	"info":                    {complexity: "O(N) where N is the number of sections.", syntax: "[section...]", tips: unstable + " request_policy:all_shards response_policy:special"},

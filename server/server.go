@@ -45,6 +45,7 @@ type Server struct {
 	observe   observation
 	events    notifications
 	scripts   scripting
+	functions functions
 	blocked   atomic.Int64 // clients that wait in a blocking command
 	// blockedWhileThere counts those of them that wait only as long as their key is there.
 	blockedWhileThere atomic.Int64
