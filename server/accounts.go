@@ -405,6 +405,9 @@ func (c *client) mayRun(cmd *command, args [][]byte) bool {
 	if c.user.Unrestricted {
 		return true
 	}
+	if cmd.oneKey {
+		return c.user.Allows(cmd.id, args[1], acl.Key{Name: args[1], Access: accessOf(cmd.keys[0].flagsFor(args))})
+	}
 	v, _ := c.slot.check(c.user, cmd, args)
 	return v == acl.Allowed
 }
@@ -412,13 +415,10 @@ func (c *client) mayRun(cmd *command, args [][]byte) bool {
 // permits is for what is run otherwise than by dispatch: it tells whether the client may run a command. If not, it notes that
 // in the ACL log and returns what to say after the error code. The number of arguments must be one that the command may have.
 func (c *client) permits(cmd *command, args [][]byte, from aclContext) (refusal string) {
-	if c.user.Unrestricted {
+	if c.mayRun(cmd, args) {
 		return ""
 	}
 	v, object := c.slot.check(c.user, cmd, args)
-	if v == acl.Allowed {
-		return ""
-	}
 	c.noteDenied(reasonOf[v], from, string(object), c.user.Name, args)
 	return refusalOf(v, c.user, cmd, nil, false)
 }

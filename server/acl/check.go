@@ -102,6 +102,16 @@ func (u *User) Check(call *Call) (v Verdict, at int) {
 	return v, at
 }
 
+// Allows is Check for a call that names one key and no channel, which is most of them.
+func (u *User) Allows(command int, firstArg []byte, key Key) bool {
+	for _, s := range u.selectors {
+		if s.allowsCommand(command, firstArg) && (s.allKeys || s.allowsKey(&key)) {
+			return true
+		}
+	}
+	return false
+}
+
 func (s *selector) check(call *Call) (v Verdict, at int) {
 	if !call.Always && !s.allowsCommand(call.Command, call.FirstArg) {
 		return DeniedCommand, 0
