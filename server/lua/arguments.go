@@ -33,6 +33,11 @@ func raiseArg(L *lua.LState, n int, format string, args ...any) {
 			name = frame.Name[strings.LastIndexAny(frame.Name, ".:")+1:]
 		}
 	}
+	if calledAsMethod(L) {
+		if n--; n == 0 {
+			raise(L, "calling '%s' on bad self (%s)", name, fmt.Sprintf(format, args...))
+		}
+	}
 	raise(L, "bad argument #%d to '%s' (%s)", n, name, fmt.Sprintf(format, args...))
 }
 

@@ -97,10 +97,7 @@ func baseAssert(L *lua.LState) int {
 	if L.GetTop() < 2 {
 		raise(L, "assertion failed!")
 	}
-	if s, isString := L.Get(2).(lua.LString); isString {
-		raise(L, "%s", string(s))
-	}
-	L.Error(L.Get(2), 0)
+	raise(L, "%s", stringArg(L, 2))
 	return 0
 }
 
@@ -368,6 +365,14 @@ func sourceName(name string) string {
 		line += "..."
 	}
 	return `[string "` + line + `"]`
+}
+
+// sourceOf is the name that a chunk was given: what was loaded from a string is called by its text.
+func sourceOf(name string) string {
+	if text, isString := strings.CutPrefix(name, `[string "`); isString {
+		return strings.TrimSuffix(text, `"]`)
+	}
+	return "@" + name
 }
 
 // protectedMax is how deep protected calls and coroutines nest, as calls through C do in Lua 5.1.

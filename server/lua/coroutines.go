@@ -100,6 +100,9 @@ func coroutineWrap(L *lua.LState) int {
 	L.Push(L.NewFunction(func(L *lua.LState) int {
 		top := L.GetTop()
 		if fault := resume(L, thread, top); fault != nil {
+			if s, isText := textOf(fault); isText {
+				raise(L, "%s", s)
+			}
 			L.Error(fault, 0)
 		}
 		return L.GetTop() - top

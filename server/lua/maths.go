@@ -78,8 +78,11 @@ func extreme(L *lua.LState, better func(x, y float64) bool) int {
 	return 1
 }
 
-// random is the generator of drand48, with which Redis makes the same numbers in every run of a script and on every machine.
+// random is the generator of drand48, with which Redis makes the same numbers on every machine.
 type random uint64
+
+// randomAtFirst is where it begins.
+const randomAtFirst random = 0x1234abcd330e
 
 // seed begins a sequence, as srand48 does.
 func (r *random) seed(n int32) { *r = random(uint64(uint32(n))<<16 | 0x330e) }

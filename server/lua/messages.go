@@ -98,6 +98,20 @@ func asNumber(v lua.LValue) (float64, bool) {
 	return 0, false
 }
 
+// calledAsMethod tells whether the running function was called as x:f(), so that its arguments count from the one after x.
+func calledAsMethod(L *lua.LState) bool {
+	f := (*frameOf(L)).Parent
+	if f == nil || f.Fn.IsG {
+		return false
+	}
+	pc := f.Pc - 1
+	if op := opcode(f.Fn.Proto.Code[pc]); op != opCall && op != opTailCall {
+		return false
+	}
+	kind, _ := variableName(f.Fn, pc, operandA(f.Fn.Proto.Code[pc]), 0)
+	return kind == "method"
+}
+
 // movesMax is how often a value is followed from register to register.
 const movesMax = 4
 

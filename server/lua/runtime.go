@@ -54,7 +54,7 @@ type Runtime struct {
 
 // New makes a runtime.
 func New(host Host) *Runtime {
-	rt := &Runtime{host: host}
+	rt := &Runtime{host: host, random: randomAtFirst}
 	rt.state = lua.NewState(lua.Options{
 		SkipOpenLibs: true, CallStackSize: frames, RegistrySize: stackValues, RegistryMaxSize: stackMax, RegistryGrowStep: stackGrowsBy,
 	})
@@ -166,7 +166,6 @@ func (e *Error) Reply(name string) string {
 func (rt *Runtime) Run(fn *lua.LFunction, call Call, reply Reply) *Error {
 	L := rt.state
 	rt.reset()
-	rt.random.seed(0)
 	rt.resp3 = false
 	keys, args := rt.strings(call.Keys), rt.strings(call.Args)
 	L.Push(fn)
@@ -231,7 +230,7 @@ func located(w *watch, raised *frame, v lua.LValue) lua.LValue {
 		t.RawSetString("source", lua.LString("=[C]"))
 		t.RawSetString("line", lua.LNumber(-1))
 	default:
-		t.RawSetString("source", lua.LString("@"+raised.Fn.Proto.SourceName))
+		t.RawSetString("source", lua.LString(sourceOf(raised.Fn.Proto.SourceName)))
 		t.RawSetString("line", lua.LNumber(raised.Fn.Proto.DbgSourcePositions[raised.Pc-1]))
 	}
 	return t

@@ -40,7 +40,7 @@ func stringByte(L *lua.LState) int {
 		return 0
 	}
 	if to-from >= unpackMax {
-		raise(L, "string slice too long")
+		raise(L, "stack overflow (string slice too long)")
 	}
 	for i := from; i <= to; i++ {
 		L.Push(lua.LNumber(s[i-1]))
@@ -336,7 +336,9 @@ func stringFormat(L *lua.LState) int {
 		if i < len(format) {
 			conversion = format[i]
 		}
-		arg++
+		if arg++; arg > L.GetTop() {
+			raiseArg(L, arg, "no value")
+		}
 		out = appendFormatted(L, out, "%"+format[from:i], conversion, arg)
 		chargeGrowth(L, out)
 	}

@@ -14,13 +14,6 @@ func openTable(L *lua.LState) {
 	}))
 }
 
-// writableArg returns argument 1, a table that may be written to.
-func writableArg(L *lua.LState) *lua.LTable {
-	t := tableArg(L, 1)
-	refuseFrozen(L, t)
-	return t
-}
-
 func tableConcat(L *lua.LState) int {
 	t := tableArg(L, 1)
 	separator := ""
@@ -112,7 +105,8 @@ func tableMaxN(L *lua.LState) int {
 }
 
 func tableInsert(L *lua.LState) int {
-	t := writableArg(L)
+	t := tableArg(L, 1)
+	refuseFrozen(L, t)
 	length := int64(t.Len())
 	charge(L, int(instructionCost[opSetTable]))
 	switch L.GetTop() {
@@ -133,12 +127,13 @@ func tableInsert(L *lua.LState) int {
 }
 
 func tableRemove(L *lua.LState) int {
-	t := writableArg(L)
+	t := tableArg(L, 1)
 	length := int64(t.Len())
 	at := integerArgOr(L, 2, length)
 	if at < 1 || at > length {
 		return 0
 	}
+	refuseFrozen(L, t)
 	removed := t.RawGetInt(int(at))
 	for i := int(at); i < int(length); i++ {
 		t.RawSetInt(i, t.RawGetInt(i+1))
@@ -149,11 +144,15 @@ func tableRemove(L *lua.LState) int {
 }
 
 func tableSort(L *lua.LState) int {
-	t := writableArg(L)
+	t := tableArg(L, 1)
 	var less *lua.LFunction
 	if L.GetTop() > 1 && L.Get(2) != lua.LNil {
 		less = functionArg(L, 2)
 	}
+	if t.Len() < 2 {
+		return 0
+	}
+	refuseFrozen(L, t)
 	values := make([]lua.LValue, t.Len())
 	charge(L, 2*valueBytes*len(values))
 	for i := range values {
@@ -203,8 +202,8 @@ func comesBefore(L *lua.LState, less *lua.LFunction, a, b lua.LValue) bool {
 	case left == right && meta != nil && meta.RawGetString("__lt") != lua.LNil:
 		return L.LessThan(a, b)
 	case left == right:
-		raise(L, "attempt to compare two %s values", left)
+		L.Error(lua.LString("attempt to compare two "+left+" values"), 0)
 	}
-	raise(L, "attempt to compare %s with %s", left, right)
+	L.Error(lua.LString("attempt to compare "+left+" with "+right), 0)
 	return false
 }
