@@ -15,6 +15,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"strconv"
@@ -28,7 +29,8 @@ import (
 // workload is what the clients of a generator send.
 type workload struct {
 	command    string // GET, SET, or what the row of a table is called if there are words
-	words      string // of another command; those that begin with $ are holes
+	words      string // of another command, divided by spaces; those that begin with $ are holes
+	opening    string // commands that each client sends first, a line each
 	keys       int    // names are drawn uniformly from this many
 	sequential bool   // names in order instead, so that every key is met
 	collection int    // if not 0, names are elements, in order: $key is one of so many collections, in turns
@@ -136,27 +138,62 @@ func (g *generator) run(d time.Duration) (outcome, error) {
 }
 
 func (w *worker) connect(address string) error {
-	tcp, err := net.ResolveTCPAddr("tcp4", address)
-	if err != nil {
-		return err
-	}
-	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	socket, err := connectTo(address)
 	if err != nil {
 		return err
 	}
 	c := &client{index: len(w.clients), socket: socket}
 	w.clients = append(w.clients, c)
-	peer := &unix.SockaddrInet4{Port: tcp.Port, Addr: [4]byte(tcp.IP.To4())}
-	if err := unix.Connect(socket, peer); err != nil {
+	if err := open(socket, w.opening); err != nil {
 		return err
 	}
 	if err := unix.SetNonblock(socket, true); err != nil {
 		return err
 	}
-	if err := unix.SetsockoptInt(socket, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
-		return err
-	}
 	return w.watch(c, unix.EPOLL_CTL_ADD, unix.EPOLLIN)
+}
+
+// connectTo returns a socket that waits, and sends at once.
+func connectTo(address string) (int, error) {
+	tcp, err := net.ResolveTCPAddr("tcp4", address)
+	if err != nil {
+		return -1, err
+	}
+	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1, err
+	}
+	peer := &unix.SockaddrInet4{Port: tcp.Port, Addr: [4]byte(tcp.IP.To4())}
+	err = errors.Join(unix.Connect(socket, peer), unix.SetsockoptInt(socket, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1))
+	if err != nil {
+		unix.Close(socket)
+		return -1, err
+	}
+	return socket, nil
+}
+
+// open sends commands, a line each, over a socket that waits, and reads their replies, none of which may be an error.
+func open(socket int, commands string) error {
+	if commands == "" {
+		return nil
+	}
+	const end = "$7\r\nopened!\r\n"
+	if _, err := unix.Write(socket, []byte(commands+"\nECHO opened!\n")); err != nil {
+		return fmt.Errorf("send %q: %w", commands, err)
+	}
+	var replies []byte
+	buffer := make([]byte, 4096)
+	for !bytes.HasSuffix(replies, []byte(end)) {
+		n, err := unix.Read(socket, buffer)
+		if err != nil || n == 0 {
+			return fmt.Errorf("after %q: %q, %w", commands, replies, errors.Join(err, io.ErrUnexpectedEOF))
+		}
+		replies = append(replies, buffer[:n]...)
+	}
+	if replies[0] == '-' || bytes.Contains(replies, []byte("\n-")) {
+		return fmt.Errorf("after %q: %q", commands, replies)
+	}
+	return nil
 }
 
 // watch sets what epoll reports of a client.
@@ -367,7 +404,7 @@ type encoder struct {
 // newEncoder makes the encoder of one of several threads, each with its own part of a sequential workload's names.
 func newEncoder(w workload, thread, threads int) encoder {
 	e := encoder{workload: w, random: rand.New(rand.NewPCG(uint64(thread), 0x9e3779b97f4a7c15))}
-	words := strings.Fields(w.words)
+	words := strings.Split(w.words, " ")
 	if w.words == "" {
 		words = []string{w.command, "$name"}
 		if w.command == "SET" {

@@ -44,6 +44,8 @@ type part struct {
 var parts = []part{
 	{"throughput", "GET and SET beside the peer, one core each for server and load", (*bench).throughput, true},
 	{"types", "LPUSH, RPOP, LRANGE, SADD, SPOP, HSET, ZADD, ZPOPMIN, XADD beside the peer, in one key and in many", (*bench).types, true},
+	{"clients", "EVAL, GET with client-side caching, and GET of a restricted user beside the peer", (*bench).features, true},
+	{"fanout", "PUBLISH to 1, 10 and 1000 subscribers beside the peer", (*bench).fanout, true},
 	{"cores", "one hot key against uniform names with every core given to the server", (*bench).cores, false},
 	{"tracking", "cost of hot key tracking, switched on and off in one process", (*bench).tracking, false},
 	{"memory", "bytes per key, after overwrites, after FLUSHALL, idle connections, collections", (*bench).memory, true},
@@ -72,7 +74,7 @@ func run(args []string) error {
 	flags.IntVar(&b.pairs, "pairs", 50, "pairs of phases in the tracking and cores parts")
 	flags.DurationVar(&b.phaseTime, "phase-time", 300*time.Millisecond, "length of such a phase")
 	flags.IntSliceVar(&b.depths, "depths", []int{1, 16, 64}, "pipeline depths")
-	flags.IntSliceVar(&b.typeDepths, "type-depths", []int{16}, "pipeline depths of the types part")
+	flags.IntSliceVar(&b.typeDepths, "type-depths", []int{16}, "pipeline depths of the types, clients and fanout parts")
 	server := flags.String("server", "", "binary of our server; scripts/bench builds one and passes it")
 	flags.Usage = func() { usage(flags) }
 	if err := flags.Parse(args); err == pflag.ErrHelp {

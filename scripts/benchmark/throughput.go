@@ -67,8 +67,8 @@ func (b *bench) throughput() error {
 
 // compare measures a workload on two servers, with the load program chosen.
 func (b *bench) compare(servers [2]*server, w workload) (rounds [2][]round, err error) {
-	names := [2]string{servers[0].name, servers[1].name}
 	if b.load == redisBenchmark {
+		names := [2]string{servers[0].name, servers[1].name}
 		var expected [2]float64
 		for side, s := range servers { // a first round only finds out how many commands a round takes
 			const trial = 50_000
@@ -82,6 +82,11 @@ func (b *bench) compare(servers [2]*server, w workload) (rounds [2][]round, err 
 			return measureWithRedisBenchmark(servers[side], w, b.loadCPUs, b.roundTime, expected[side])
 		})
 	}
+	return b.compareOwn("throughput", servers, w)
+}
+
+// compareOwn measures a workload on two servers with the load of this program.
+func (b *bench) compareOwn(part string, servers [2]*server, w workload) (rounds [2][]round, err error) {
 	var generators [2]*generator
 	for side, s := range servers {
 		if generators[side], err = newGenerator(s.address, w, 1); err != nil {
@@ -89,7 +94,7 @@ func (b *bench) compare(servers [2]*server, w workload) (rounds [2][]round, err 
 		}
 		defer generators[side].close()
 	}
-	return b.inTurns(b.rounds, "throughput", w.label(), names, func(side int) (round, error) {
+	return b.inTurns(b.rounds, part, w.label(), [2]string{servers[0].name, servers[1].name}, func(side int) (round, error) {
 		return measure(servers[side], generators[side], b.roundTime)
 	})
 }
