@@ -130,13 +130,6 @@ var acceptedParameters = []struct {
 	{"there are no modules", []known{
 		{"enable-module-command", "", "no", oneOf("no", "yes", "local"), atStart},
 	}},
-	{"nothing is evicted yet", []known{
-		{"maxmemory-policy", "", "noeviction", oneOf("volatile-lru", "volatile-lfu", "volatile-random", "volatile-ttl", "allkeys-lru", "allkeys-lfu", "allkeys-random", "noeviction"), anytime},
-		{"maxmemory-samples", "", "5", number(1, math.MaxInt32), anytime},
-		{"maxmemory-eviction-tenacity", "", "10", number(0, 100), anytime},
-		{"lfu-log-factor", "", "10", number(0, math.MaxInt32), anytime},
-		{"lfu-decay-time", "", "1", number(0, math.MaxInt32), anytime},
-	}},
 	{"clients' caches are not tracked yet", []known{
 		{"tracking-table-max-keys", "", "1000000", number(0, math.MaxInt64), anytime},
 	}},
@@ -238,9 +231,6 @@ var refusedParameters = []struct {
 	}},
 	{"there is no cluster yet", []known{
 		{"cluster-enabled", "", "no", yesNo, atStart},
-	}},
-	{"there is no limit on memory yet", []known{
-		{"maxmemory", "", "0", size(0, math.MaxInt64), anytime},
 	}},
 	{"there is no RDMA", []known{
 		{"rdma-port", "", "0", number(0, 65535), atStart},

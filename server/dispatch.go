@@ -41,6 +41,10 @@ func (c *client) dispatch(args [][]byte) bool {
 	if !c.user.Unrestricted && c.refused(cmd, args) {
 		return true
 	}
+	if c.s.memory.limit != 0 && !c.slot.busy && c.lacksMemory(cmd) {
+		c.reject(cmd, errOutOfMemory)
+		return true
+	}
 	if cmd.flags&(subscribes|whileSubscribed) == 0 && c.inSubscribeMode() {
 		c.reject(cmd, fmt.Sprintf(errSubscribeMode, cmd.fullName))
 		return true

@@ -31,6 +31,7 @@ const (
 	errMaxClients    = "ERR max number of clients reached"
 	errBusyScript    = "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."
 	errBusyFunction  = "BUSY Redis is busy running a script. You can only call FUNCTION KILL or SHUTDOWN NOSAVE."
+	errOutOfMemory   = "OOM command not allowed when used memory > 'maxmemory'."
 	errInternal      = "ERR internal error: this command failed and was logged; the connection is closed"
 	// errLongRange is the answer to the one 64-bit integer that has no opposite.
 	errLongRange = "ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807"

@@ -132,14 +132,14 @@ func replicationInfo(w *info.Writer) {
 }
 
 func (s *Server) statsInfo(w *info.Writer) {
-	var commands, hits, misses, expired, fields, inBytes, outBytes int64
+	var commands, hits, misses, expired, fields, evicted, inBytes, outBytes int64
 	for _, sl := range s.gate.slots {
 		for i := range sl.stats.commands {
 			commands += sl.stats.commands[i].calls
 		}
 		st := sl.view.Stats()
 		hits, misses = hits+st.Hits, misses+st.Misses
-		expired, fields = expired+st.Expired, fields+st.Fields
+		expired, fields, evicted = expired+st.Expired, fields+st.Fields, evicted+st.Evicted
 		inBytes, outBytes = inBytes+sl.stats.inBytes, outBytes+sl.stats.outBytes
 	}
 	w.Int("total_connections_received", s.counters.connections.Load())
@@ -154,8 +154,11 @@ func (s *Server) statsInfo(w *info.Writer) {
 	w.Int("expired_subkeys", fields)
 	w.Int("expired_time_cap_reached_count", s.counters.expireCapped.Load())
 	w.Int("expire_cycle_cpu_milliseconds", s.counters.expireNs.Load()/1e6)
-	w.Int("evicted_keys", 0)
+	w.Int("evicted_keys", evicted)
 	w.Int("evicted_clients", s.counters.evictedClients.Load())
+	fullMs, fullMsTotal := s.fullMs()
+	w.Int("total_eviction_exceeded_time", fullMsTotal)
+	w.Int("current_eviction_exceeded_time", fullMs)
 	w.Int("keyspace_hits", hits)
 	w.Int("keyspace_misses", misses)
 	names, _ := s.channels.counts()
@@ -297,5 +300,6 @@ func (s *Server) resetStats() {
 	s.counters.evictedClients.Store(0)
 	s.counters.expireCapped.Store(0)
 	s.counters.expireNs.Store(0)
+	s.memory.fullNs.Store(0)
 	s.rates.reset()
 }

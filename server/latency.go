@@ -44,13 +44,15 @@ var latencyDocs = map[string]doc{
 	"latency|reset":     {complexity: "O(1)", syntax: "[event...]", tips: everyNode + "response_policy:all_succeeded"},
 }
 
-// Events whose duration is watched. The first three are Redis's.
+// Events whose duration is watched. The first five are Redis's.
 const (
-	eventCommand     = "command"
-	eventFastCommand = "fast-command"
-	eventExpireCycle = "expire-cycle"    // the longest step of an expiry cycle, in which it held locks
-	eventGate        = "gate"            // from when the first slot was closed until all were open again
-	eventPause       = "collector-pause" // the longest in which the Go collector stopped everything, a bucket's lower bound
+	eventCommand       = "command"
+	eventFastCommand   = "fast-command"
+	eventExpireCycle   = "expire-cycle"    // the longest step of an expiry cycle, in which it held locks
+	eventEvictionCycle = "eviction-cycle"  // evicting keys on behalf of one command, or a step of the periodic work
+	eventEvictionDel   = "eviction-del"    // the longest that one key took of it
+	eventGate          = "gate"            // from when the first slot was closed until all were open again
+	eventPause         = "collector-pause" // the longest in which the Go collector stopped everything, a bucket's lower bound
 )
 
 // latencySamplesMax is how many samples of an event are kept, as in Redis: one for each second in which it was slow.

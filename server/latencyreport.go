@@ -80,6 +80,9 @@ var latencyAdvice = map[string]string{
 		"load on the machine, for swapping, and at the virtual machine's host (redis-cli --intrinsic-latency).",
 	eventExpireCycle: "Many keys expire at the same moment, or very large ones do. Spread the times to live by adding " +
 		"some random seconds.",
+	eventEvictionCycle: "Keys are evicted to make room. Smaller values, a lower maxmemory-eviction-tenacity, or a greater " +
+		"maxmemory make it shorter.",
+	eventEvictionDel: "To choose a key and remove it took long: the value was large, or maxmemory-samples is great.",
 	eventGate: "Some commands need the whole server for themselves: FLUSHALL, KEYS, CONFIG SET, INFO, CLIENT LIST, " +
 		"DEBUG, transactions with any of these. INFO commandstats tells how often they are called and how long they take.",
 	eventPause: "The Go collector stops everything for far less than a millisecond. If it took longer, the process did not get its " +

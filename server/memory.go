@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"runtime/metrics"
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"kvserver/info"
 )
@@ -59,20 +61,33 @@ func memoryHelp(c *client, _ [][]byte) {
 		"    Return the bytes that <key> and its value take.")
 }
 
-// memoryUse is what INFO memory compares the present with.
+// memoryUse is what is known of the memory, and its limit. What keys and values take the store knows exactly at any moment;
+// all else changes slowly, or is bounded elsewhere, and is counted at each beat of the periodic work while there is a limit, and
+// for each report. Garbage of the collector is not counted: it would make the figure jump, and evict keys for nothing. What
+// it takes is bounded instead, see boundHeap.
 type memoryUse struct {
-	startupBytes int64
+	startupBytes int64        // on the Go heap
+	other        atomic.Int64 // all that is not keys and values: that, clients, hot keys, slack
 	peakBytes    atomic.Int64
 	purge        atomic.Bool // MEMORY PURGE waits for the periodic work
+
+	// These change only under the gate.
+	limit  int64         // maxmemory; 0: none
+	evicts bool          // the policy is another than noeviction
+	step   time.Duration // how long one command may evict
+
+	wake      chan struct{} // asks the periodic work to evict; has room for one
+	fullSince atomic.Int64  // monotonic, ns; 0: there is room
+	fullNs    atomic.Int64  // for how long there was none before
+
+	slack     atomic.Int64 // what the process takes beyond what may be
+	heapMax   int64        // bound of the Go heap that the process was started with
+	heapBound int64        // that which follows from maxmemory, 0: none. Changes only under the gate
 }
 
-// usedBytes is the memory that the process holds and needs: the store's pages outside the Go heap, and what the
-// Go runtime has taken from the system, without what it keeps for later or has given back. Garbage counts until it
-// is collected, since it is held until then.
-func (s *Server) usedBytes() int64 {
-	used, _ := goBytes()
-	return s.store.PageBytes() + used
-}
+// usedBytes is the memory that counts for maxmemory and that INFO tells: keys and values with their index, what clients hold
+// and wait for, the hot keys, and what the server takes by itself.
+func (s *Server) usedBytes() int64 { return s.store.UsedBytes() + s.memory.other.Load() }
 
 // goBytes is what the Go runtime uses and what it holds, which is that and what it keeps for later. It reads four
 // counters; runtime.ReadMemStats would stop the world for them.
@@ -89,8 +104,27 @@ func goBytes() (used, held int64) {
 	return held - bytes(1) - bytes(3), held
 }
 
-// sampleMemory notes the peak. It returns the memory in use.
+// heapBytes is what lies on the Go heap, garbage included.
+func heapBytes() int64 {
+	samples := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(samples)
+	return int64(samples[0].Value.Uint64())
+}
+
+// countMemory counts what is not keys and values. The caller holds the gate.
+func (s *Server) countMemory() {
+	m := &s.memory
+	m.other.Store(m.startupBytes + s.clientBytes() + s.tracker.MemoryBytes() + m.slack.Load())
+}
+
+// sampleMemory counts and notes the peak. It returns the memory in use. The caller holds the gate.
 func (s *Server) sampleMemory() int64 {
+	s.countMemory()
+	return s.notePeak()
+}
+
+// notePeak returns the memory in use.
+func (s *Server) notePeak() int64 {
 	used := s.usedBytes()
 	for {
 		peak := s.memory.peakBytes.Load()
@@ -119,11 +153,12 @@ func (s *Server) memoryInfo(w *info.Writer) {
 	w.Percent("used_memory_dataset_perc", min(100, percent(dataset, used-startup)), 2)
 	w.Int("total_system_memory", total)
 	w.Human("total_system_memory_human", total)
-	w.Int("maxmemory", 0)
-	w.Str("maxmemory_human", "0B")
-	w.Str("maxmemory_policy", "noeviction")
+	w.Int("maxmemory", s.memory.limit)
+	w.Human("maxmemory_human", s.memory.limit)
+	w.Str("maxmemory_policy", s.params.eviction.policy.Get())
 	w.Float("mem_fragmentation_ratio", float64(rss)/float64(used), 2)
 	w.Int("mem_fragmentation_bytes", rss-used)
+	w.Int("mem_not_counted_for_evict", 0)
 	w.Int("mem_clients_normal", s.clientBytes())
 	w.Int("mem_hotkeys", s.tracker.MemoryBytes())
 	w.Str("mem_allocator", "go-"+strings.TrimPrefix(runtime.Version(), "go"))
@@ -131,6 +166,62 @@ func (s *Server) memoryInfo(w *info.Writer) {
 	pending, freed := s.store.Freeing()
 	w.Int("lazyfree_pending_objects", pending)
 	w.Int("lazyfreed_objects", freed)
+}
+
+// What the process takes is more than what is used: garbage that waits for the collector, free pages kept for the next, gaps,
+// the program itself. Under a limit all of that together is to stay below a quarter of maxmemory.
+const (
+	// residentGoal, in percent of maxmemory, is what the Go heap is bounded for; above it, something is done at once.
+	residentGoal = 120
+	// programBytes is about what the program takes, of which most is its code.
+	programBytes = 10 << 20
+	// heapRoomMin is what the Go heap may grow by between two collections in any case: with less they would never end.
+	heapRoomMin = 8 << 20
+)
+
+// boundHeap makes the collector run early enough, while there is a limit. Values above 1 KiB lie on the Go heap, so that its
+// share of the memory may be anything. The caller holds the gate.
+func (s *Server) boundHeap() {
+	m, bound := &s.memory, int64(0)
+	if m.limit != 0 {
+		pageBytes := s.store.PageBytes()
+		bound = m.limit/100*residentGoal - pageBytes - pageBytes/32 - programBytes
+		live := s.store.HeapBytes() + m.other.Load() - m.slack.Load()
+		bound = max(bound, live+live/16+heapRoomMin)
+	}
+	if change := bound - m.heapBound; max(change, -change) <= m.heapBound/64 {
+		return // it is not worth the runtime's while
+	}
+	if m.heapBound = bound; bound == 0 {
+		bound = m.heapMax
+	}
+	debug.SetMemoryLimit(min(bound, m.heapMax))
+}
+
+// boundResident sees to it that the process stays within its bounds where what is counted does not tell all: it collects and
+// returns what is free; what is still too much then counts as used, so that keys are evicted for it, until it is gone.
+func (s *Server) boundResident(now time.Time) {
+	var limit int64
+	s.gate.exclusive(nil, func() {
+		if limit = s.memory.limit; limit != 0 {
+			s.countMemory()
+			s.boundHeap()
+		}
+	})
+	slack := &s.memory.slack
+	if limit == 0 {
+		slack.Store(0)
+		return
+	}
+	switch resident, goal := residentBytes(), limit/100*residentGoal; {
+	case resident > goal && now.Sub(s.returnedAt) >= returnEvery:
+		s.returnAll(now)
+		if excess := residentBytes() - goal; excess > 0 {
+			slack.Store(min(slack.Load()+excess, limit/4))
+		}
+	case resident < limit/100*(residentGoal-5):
+		slack.Store(slack.Load() / 8 * 7)
+	}
 }
 
 // residentBytes is the size of the process in memory as the system sees it; 0 where there is no /proc.

@@ -55,6 +55,7 @@ type Parameters struct {
 	busyReplyMs  *config.Int
 
 	encodings encodingParams
+	eviction  evictionParams
 	observe   observeParams
 	acl       aclParams
 
@@ -75,6 +76,7 @@ func RegisterParameters(r *config.Registry) *Parameters {
 	p.registerGeneral(r)
 	p.registerPersistence(r)
 	p.registerEncodings(r)
+	p.registerEviction(r)
 	p.registerHotkeys(r)
 	p.registerObservation(r)
 	p.registerNotifications(r)
@@ -164,6 +166,7 @@ func (s *Server) hookParameters() error {
 		{[]string{"hotkeys-top-k", "hotkeys-sampling-percentage", "hotkeys-window-seconds", "hotkeys-counters"}, s.configureTracking},
 		{[]string{"client-output-buffer-limit"}, s.applyOutputLimits},
 		{encodingNames, s.applyEncodings},
+		{evictionNames, s.applyEviction},
 		{tlsNames, s.reloadTLS},
 		{observeNames, s.applyObservation},
 		{[]string{"requirepass"}, s.applyRequirePass},

@@ -23,6 +23,8 @@ func (s *Server) periodic() {
 		case <-timer.C:
 		case <-s.clientMemory.wake:
 			s.evictClients(time.Now())
+		case <-s.memory.wake:
+			s.evictOn(sl)
 		}
 		s.rotateWindows(sl)
 		if now := time.Now(); !now.Before(next) {
@@ -65,7 +67,9 @@ func (s *Server) housekeeping(sl *slot, now time.Time) {
 	s.expire(sl, now)
 	s.closeStale(now)
 	s.rates.sample(s, now)
-	s.sampleMemory()
+	s.boundResident(now)
+	s.evictOn(sl)
+	s.notePeak()
 	s.pauses.watch(&s.observe.latency, now)
 	s.returnMemory(now)
 }
@@ -169,6 +173,11 @@ func (s *Server) returnMemory(now time.Time) {
 	if !asked && (s.dropped < returnBytes && !garbage || now.Sub(s.returnedAt) < returnEvery) {
 		return
 	}
+	s.returnAll(now)
+}
+
+// returnAll returns all that is free.
+func (s *Server) returnAll(now time.Time) {
 	s.dropped, s.returnedAt = 0, now
 	debug.FreeOSMemory()
 	_, s.kept = goBytes()

@@ -59,6 +59,9 @@ func (c *client) runRow(row []frame) (used int, full bool) {
 	if len(row) == 0 {
 		return 0, false
 	}
+	if c.s.memory.limit != 0 && c.rowLacksMemory(row) {
+		return c.runApart(row, denyoom)
+	}
 	if len(row) == 1 {
 		c.begin()
 		c.run(row[0].cmd, row[0].args)
@@ -68,7 +71,7 @@ func (c *client) runRow(row []frame) (used int, full bool) {
 	c.bindView()
 	if c.lockRow(row) && c.view.Awaited() {
 		c.view.Unlock()
-		return c.runApart(row)
+		return c.runApart(row, 0)
 	}
 	for i := range row {
 		c.begin()
@@ -87,17 +90,31 @@ func (c *client) runRow(row []frame) (used int, full bool) {
 	return used, full
 }
 
-// runApart runs the commands of a row one by one: somebody waits for one of their keys. Between them the slot may be let go,
-// and permissions change.
-func (c *client) runApart(row []frame) (used int, full bool) {
+// rowLacksMemory reports whether memory is full for those commands of a row that may need some.
+func (c *client) rowLacksMemory(row []frame) bool {
+	for i := range row {
+		if row[i].cmd.flags&denyoom != 0 {
+			return c.lacksMemory(row[i].cmd)
+		}
+	}
+	return false
+}
+
+// runApart runs the commands of a row one by one, but for those with one of the flags refused, since memory is full: or
+// somebody waits for one of their keys. Between them the slot may be let go, and permissions change.
+func (c *client) runApart(row []frame, refused flags) (used int, full bool) {
 	row = slices.Clone(row)
 	for i := range row {
 		row[i].args = slices.Clone(row[i].args)
 	}
 	for i := range row {
 		c.begin()
-		if c.user.Unrestricted || !c.refused(row[i].cmd, row[i].args) {
-			c.run(row[i].cmd, row[i].args)
+		switch cmd, args := row[i].cmd, row[i].args; {
+		case !c.user.Unrestricted && c.refused(cmd, args):
+		case cmd.flags&refused != 0:
+			c.reject(cmd, errOutOfMemory)
+		default:
+			c.run(cmd, args)
 		}
 		c.appendPushes()
 		used += row[i].bytes

@@ -11,6 +11,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -87,6 +88,8 @@ func New(params *Parameters, log *slog.Logger) (*Server, error) {
 	s.activeExpire.Store(true)
 	s.clients.clients = make(map[int64]*client)
 	s.clientMemory.wake = make(chan struct{}, 1)
+	s.memory.wake = make(chan struct{}, 1)
+	s.memory.heapMax = debug.SetMemoryLimit(-1)
 	s.table = newTable(s.families()...)
 	s.newAccounts()
 	s.store = store.New(store.Options{Databases: int(params.databases.Get())})
@@ -119,7 +122,8 @@ func New(params *Parameters, log *slog.Logger) (*Server, error) {
 	if err := s.loadAccounts(); err != nil {
 		return nil, err
 	}
-	s.memory.startupBytes = s.sampleMemory()
+	s.memory.startupBytes = heapBytes()
+	s.sampleMemory()
 	return s, nil
 }
 

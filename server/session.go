@@ -30,6 +30,7 @@ type client struct {
 	authed     bool
 	noTouch    bool
 	noEvict    bool
+	memoryFull bool // when the command being run began, if that matters to it
 	redirects  bool // CLIENT CAPA REDIRECT
 
 	importSource bool // CLIENT IMPORT-SOURCE

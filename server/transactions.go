@@ -27,6 +27,7 @@ type multiState struct {
 	exclusive bool // a queued command needs the gate, so EXEC does
 	scripts   bool // a queued command runs aside, so EXEC does
 	writes    bool // for CLIENT PAUSE WRITE
+	denyOOM   bool // a queued command is refused when memory is full, so EXEC is
 
 	locksForWriting bool
 }
@@ -43,6 +44,7 @@ func (c *client) queue(cmd *command, args [][]byte) {
 	m.exclusive = m.exclusive || cmd.flags&(exclusive|walksKeyspace|subscribes) != 0
 	m.scripts = m.scripts || cmd.flags&runsScripts != 0
 	m.writes = m.writes || cmd.flags&(write|mayReplicate) != 0
+	m.denyOOM = m.denyOOM || cmd.flags&denyoom != 0
 	m.locksForWriting = m.locksForWriting || cmd.lockWrite
 	c.cmd = cmd
 	c.simple("QUEUED")
