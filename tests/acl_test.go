@@ -540,3 +540,48 @@ func TestACLWhileUsersChange(t *testing.T) {
 		}
 	}
 }
+
+// TestACLInScripts: a script may do what its client may, asks with redis.acl_check_cmd, and what it is denied is logged.
+func TestACLInScripts(t *testing.T) {
+	s := ownServer(t)
+	admin, c := s.dial(), s.dial()
+	const library = "#!lua name=l\nredis.register_function('f', function(keys, args) return redis.call(unpack(args)) end)"
+	admin.want("$1\r\nl\r\n", "FUNCTION", "LOAD", library)
+	admin.ok("ACL", "SETUSER", "bob", "on", "nopass", "+@all", "-keys", "~a*", "%R~r", "resetchannels", "&ch")
+	c.ok("AUTH", "bob", "x")
+	run := func(args ...string) (got []string) {
+		const code = "return redis.call(unpack(ARGV))"
+		got = append(got, c.do(append([]string{"EVAL", code, "0"}, args...)...))
+		got = append(got, c.do(append([]string{"FCALL", "f", "0"}, args...)...))
+		c.ok("MULTI")
+		c.do(append([]string{"EVAL", code, "0"}, args...)...)
+		return append(got, c.value("EXEC").elems[0].text)
+	}
+	for _, test := range []struct{ call, want string }{
+		{"SET a 1", "OK"}, {"GET r", ""}, {"PUBLISH ch m", "0"},
+		{"SET b 1", "ACL failure in script: No permissions to access a key"},
+		{"SET r 1", "ACL failure in script: No permissions to access a key"},
+		{"KEYS *", "ACL failure in script: User bob has no permissions to run the 'keys' command"},
+		{"PUBLISH other m", "ACL failure in script: No permissions to access a channel"},
+		{"ACL WHOAMI", "not allowed from script"},
+	} {
+		for _, got := range run(strings.Fields(test.call)...) {
+			if !strings.Contains(got, test.want) {
+				t.Errorf("%s: %q, want %q", test.call, got, test.want)
+			}
+		}
+	}
+	admin.want("*0\r\n", "KEYS", "[br]")
+	fields := aclEntry(admin.value("ACL", "LOG", "1").elems[0])
+	if fields["context"] != "lua" || fields["reason"] != "channel" || fields["object"] != "other" || !strings.Contains(fields["client-info"], " user=bob ") {
+		t.Errorf("the latest denial: %v", fields)
+	}
+	admin.ok("ACL", "LOG", "RESET")
+	for call, want := range map[string]string{"'set', 'a', '1'": ":1\r\n", "'set', 'b', '1'": "$-1\r\n", "'keys', '*'": "$-1\r\n"} {
+		c.want(want, "EVAL", "return redis.acl_check_cmd("+call+")", "0")
+	}
+	c.want("-NOPERM No permissions to access a key\r\n", "EVAL", "return 1", "1", "b")
+	c.want("-NOPERM No permissions to access a key\r\n", "FCALL", "f", "1", "b")
+	admin.ok("ACL", "SETUSER", "bob", "-@scripting")
+	c.want("-NOPERM User bob has no permissions to run the 'eval' command\r\n", "EVAL", "return 1", "0")
+}
