@@ -130,9 +130,6 @@ var acceptedParameters = []struct {
 	{"there are no modules", []known{
 		{"enable-module-command", "", "no", oneOf("no", "yes", "local"), atStart},
 	}},
-	{"clients' caches are not tracked yet", []known{
-		{"tracking-table-max-keys", "", "1000000", number(0, math.MaxInt64), anytime},
-	}},
 	{"scripts have no deprecated functions", []known{
 		{"lua-enable-insecure-api", "lua-enable-deprecated-api", "no", yesNo, anytime},
 	}},

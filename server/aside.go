@@ -95,6 +95,7 @@ func (a *aside) settle() {
 	c := a.c
 	c.slot.countAccesses()
 	c.tellMonitors()
+	c.slot.tellChanges()
 	c.slot, c.view = c.home, c.home.view
 	c.aside = nil
 	if !a.apart {

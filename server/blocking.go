@@ -249,6 +249,7 @@ func (c *client) serve() bool {
 	c.call(st.cmd, st.args)
 	c.view.Unlock()
 	c.slot.countAccesses()
+	c.slot.tellChanges()
 	if st.idle {
 		c.buf = c.buf[:c.mark]
 		c.appendPushes()

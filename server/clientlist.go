@@ -87,12 +87,12 @@ func (c *client) appendLine(dst []byte, asker *client, args [][]byte) []byte {
 	text(" events=", c.events())
 	text(" cmd=", c.commandName())
 	text(" user=", c.user.Name)
-	text("", " redir=-1")
+	number(" redir=", c.redirection())
 	number(" resp=", c.protocol())
 	text(" lib-name=", c.libName)
 	text(" lib-ver=", c.libVersion)
 	number(" tot-net-in=", c.inTotal)
-	number(" tot-net-out=", c.outTotal+c.s.channels.sentTo(c.sub))
+	number(" tot-net-out=", c.outTotal+c.s.channels.sentTo(c.sub)+c.heardBytes())
 	number(" tot-cmds=", c.commandTotal)
 	return append(dst, '\n')
 }
@@ -111,6 +111,9 @@ func (c *client) flagLetters() string {
 		{'P', c.subscribed()},
 		{'x', c.multi != nil || c.inExec},
 		{'b', c.waiting != nil || c.s.pause.waits(c)},
+		{'t', c.cacher != nil},
+		{'R', c.redirectionBroken()},
+		{'B', c.cacher != nil && c.cacher.bcast},
 		{'d', c.watcher.Marked()},
 		{'U', c.conn.Unix()},
 		{'e', c.noEvict},

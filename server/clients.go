@@ -8,8 +8,10 @@ import (
 // Those that look at or change other sessions run with the gate closed: all sessions stand still then. LIST and INFO are in
 // clientlist.go, what selects clients for LIST and KILL in clientfilter.go.
 var clientSubRows = []row{
+	{"caching", 3, noscript | loading | stale, nil, "6.0.0", "Instructs the server whether to track the keys in the next request.", clientCaching},
 	{"capa", -3, noscript | loading | stale, nil, "8.0.0", "Tells what the client is capable of.", clientCapa},
 	{"getname", 2, noscript | loading | stale, nil, "2.6.9", "Returns the name of the connection.", clientGetName},
+	{"getredir", 2, noscript | loading | stale, nil, "6.0.0", "Returns the client ID to which the connection's tracking notifications are redirected.", clientGetRedir},
 	{"help", 2, loading | stale, nil, "5.0.0", "Returns helpful text about the different subcommands.", clientHelp},
 	{"id", 2, noscript | loading | stale, nil, "5.0.0", "Returns the unique client ID of the connection.", clientID},
 	{"import-source", 3, noscript | loading | stale, nil, "8.1.0", "Marks this client as an import source when the server is in import mode.", clientImportSource},
@@ -22,6 +24,8 @@ var clientSubRows = []row{
 	{"reply", 3, noscript | loading | stale, nil, "3.2.0", "Instructs the server whether to reply to commands.", clientReply},
 	{"setinfo", 4, noscript | loading | stale, nil, "7.2.0", "Sets information specific to the client or connection.", clientSetInfo},
 	{"setname", 3, noscript | loading | stale, nil, "2.6.9", "Sets the connection name.", clientSetName},
+	{"tracking", -3, noscript | loading | stale | exclusive, nil, "6.0.0", "Controls server-assisted client-side caching for the connection.", clientTracking},
+	{"trackinginfo", 2, noscript | loading | stale, nil, "6.2.0", "Returns information about server-assisted client-side caching for the connection.", clientTrackingInfo},
 	{"unblock", -3, admin | noscript | loading | stale | exclusive, nil, "5.0.0", "Unblocks a client blocked by a blocking command from a different connection.", clientUnblock},
 	{"unpause", 2, admin | noscript | loading | stale | exclusive, nil, "6.2.0", "Resumes processing commands from paused clients.", clientUnpause},
 }
@@ -166,10 +170,14 @@ func clientUnpause(c *client, _ [][]byte) {
 
 func clientHelp(c *client, _ [][]byte) {
 	c.help("client",
+		"CACHING (YES|NO)",
+		"    Let the keys of the next command be tracked, in OPTIN mode, or not, in OPTOUT mode.",
 		"CAPA <capability> [<capability> [...]]",
 		"    Tell what this client can do: REDIRECT.",
 		"GETNAME",
 		"    Return the name of this connection.",
+		"GETREDIR",
+		"    Return the ID of the client that is told of the keys this connection tracks.",
 		"ID",
 		"    Return the ID of this connection.",
 		"IMPORT-SOURCE (ON|OFF)",
@@ -211,6 +219,10 @@ func clientHelp(c *client, _ [][]byte) {
 		"    Tell which client library this connection uses.",
 		"SETNAME <name>",
 		"    Name this connection.",
+		"TRACKING (ON|OFF) [REDIRECT <client-id>] [BCAST] [PREFIX <prefix> [...]] [OPTIN] [OPTOUT] [NOLOOP]",
+		"    Tell this connection, or another, when keys that it has read change.",
+		"TRACKINGINFO",
+		"    Return how this connection tracks keys.",
 		"UNBLOCK <client-id> [TIMEOUT|ERROR]",
 		"    End the wait of a client in a blocking command, as if its time were over or with an error.",
 		"UNPAUSE",

@@ -50,6 +50,9 @@ func quit(c *client, _ [][]byte) {
 func reset(c *client, _ [][]byte) {
 	c.discardMulti()
 	c.stopMonitoring()
+	if c.cacher != nil {
+		c.withGate(c.stopTracking)
+	}
 	c.leaveChannels()
 	c.claimMessages()
 	c.speak(false)

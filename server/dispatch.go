@@ -214,6 +214,9 @@ func (c *client) call(cmd *command, args [][]byte) {
 	began, from := clock.atNs, len(c.buf)
 	cmd.handle(c, args)
 	clock.advance()
+	if c.cacher != nil && cmd.flags&readonly != 0 {
+		c.remember(cmd, args)
+	}
 	ns, replyBytes := clock.atNs-began, len(c.buf)-from
 	if c.waiting != nil {
 		c.waiting.ns += ns

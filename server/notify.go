@@ -18,16 +18,19 @@ type observer struct {
 	slot *slot
 	name []byte // of a channel, being made
 	text []byte // of a message, being made
+
+	ids      []int64  // of clients that have read a key, being told
+	gathered gathered // for those who track by prefix
 }
 
 // Event publishes an event.
 func (o *observer) Event(_ store.Class, name string, db int, key []byte) { o.notify(name, db, key) }
 
-// Changed has nobody to tell.
-func (o *observer) Changed(int, []byte) {}
+// Changed tells clients that keep a copy of the key. To them a key is the same in all databases.
+func (o *observer) Changed(_ int, key []byte) { o.changed(key) }
 
-// Flushed has nobody to tell.
-func (o *observer) Flushed(int) {}
+// Flushed tells clients that keep copies of anything.
+func (o *observer) Flushed(int) { o.invalidateAll() }
 
 // eventLetters are the letters of the classes that keys have events of.
 var eventLetters = map[byte]store.Class{
@@ -78,7 +81,7 @@ func (s *Server) applyNotifications() error {
 // observeKeys makes the views of all slots tell what somebody wants to hear. The caller holds the gate.
 func (s *Server) observeKeys() {
 	for _, sl := range s.gate.slots {
-		sl.view.Observe(&sl.observer, s.events.classes, false)
+		sl.view.Observe(&sl.observer, s.events.classes, s.caching.on)
 	}
 }
 

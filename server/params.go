@@ -51,8 +51,9 @@ type Parameters struct {
 	logLevel           *config.String
 	logFile            *config.String
 
-	notifyEvents *config.String
-	busyReplyMs  *config.Int
+	notifyEvents    *config.String
+	trackingKeysMax *config.Int
+	busyReplyMs     *config.Int
 
 	encodings encodingParams
 	eviction  evictionParams
@@ -80,6 +81,7 @@ func RegisterParameters(r *config.Registry) *Parameters {
 	p.registerHotkeys(r)
 	p.registerObservation(r)
 	p.registerNotifications(r)
+	p.registerCaching(r)
 	p.registerScripting(r)
 	registerKnown(r)
 	return p

@@ -65,6 +65,7 @@ func (s *Server) housekeeping(sl *slot, now time.Time) {
 		return
 	}
 	s.expire(sl, now)
+	s.restCaching(sl)
 	s.closeStale(now)
 	s.rates.sample(s, now)
 	s.boundResident(now)
@@ -95,6 +96,7 @@ func (s *Server) expire(sl *slot, now time.Time) {
 			var n int64
 			n, more = sl.view.ExpireCycle(expireSegments)
 			removed += n
+			sl.tellChanges()
 		}
 		sl.mu.Unlock()
 		took := time.Since(began)

@@ -29,7 +29,7 @@ func (c *client) parseAhead(in []byte) (a ahead) {
 	sl := c.slot
 	a.row = sl.row[:0]
 	args, at, lim := sl.args[:0], 0, c.limits()
-	joins := c.multi == nil && !sl.busy && !lim.unauth && c.s.pause.untilMs == 0 && !c.silent() && !c.skipNext && !c.inSubscribeMode() && !c.monitoring
+	joins := c.multi == nil && !sl.busy && !lim.unauth && c.s.pause.untilMs == 0 && !c.silent() && !c.skipNext && !c.inSubscribeMode() && !c.monitoring && !c.cachingGiven
 	for len(a.row) < rowMax {
 		from := len(args)
 		var n int

@@ -57,6 +57,7 @@ func subscribe(kind channelKind) handler {
 			c.s.channels.subscribe(c.sub, kind, name)
 			c.subscription(name, c.subscriptions(kind))
 		}
+		c.noteHearing()
 		c.unsilence(from)
 	}
 }
@@ -76,6 +77,7 @@ func unsubscribe(kind channelKind) handler {
 		for _, name := range names {
 			ended = append(ended, c.sub != nil && c.s.channels.unsubscribe(c.sub, kind, string(name)))
 		}
+		c.noteHearing()
 		c.claimMessages()
 		from := len(c.buf)
 		for i, name := range names {
@@ -141,6 +143,7 @@ func (c *client) pushOwn(message []byte) {
 func (c *client) leaveChannels() {
 	if c.sub != nil {
 		c.s.channels.leave(c.sub)
+		c.noteHearing()
 	}
 }
 
@@ -148,9 +151,12 @@ func (c *client) leaveChannels() {
 func (c *client) speak(resp3 bool) {
 	if c.sub != nil {
 		c.s.channels.speak(c.sub, resp3)
+	}
+	if c.resp3 != resp3 {
+		c.resp3 = resp3
+		c.noteHearing()
 		c.claimMessages()
 	}
-	c.resp3 = resp3
 }
 
 func publish(kind channelKind) handler {

@@ -45,6 +45,7 @@ type Server struct {
 	accounts  accounts
 	observe   observation
 	events    notifications
+	caching   caching
 	scripts   scripting
 	functions functions
 	blocked   atomic.Int64 // clients that wait in a blocking command
@@ -92,6 +93,7 @@ func New(params *Parameters, log *slog.Logger) (*Server, error) {
 	s.memory.heapMax = debug.SetMemoryLimit(-1)
 	s.table = newTable(s.families()...)
 	s.newAccounts()
+	s.newCaching()
 	s.store = store.New(store.Options{Databases: int(params.databases.Get())})
 	loops := runtime.GOMAXPROCS(0)
 	slots := loops + 2 // one per loop, the periodic work's, and that of what runs aside

@@ -50,6 +50,11 @@ type client struct {
 	sub    *subscriber // nil if it has never subscribed
 	pushes []byte      // messages that follow the reply of the command being run
 
+	cacher           *cacher // nil unless it tracks keys
+	cachingGiven     bool    // CLIENT CACHING was the latest command
+	hearing          hearing // guarded by caching.mu, like the next
+	invalidatedBytes int64   // messages about keys that it was sent
+
 	monitoring bool // MONITOR
 
 	lookNs int64 // calls that take this long are looked at, in the batch being run
@@ -96,6 +101,8 @@ func (c *client) Feed(in, out []byte) (used, need int, reply []byte, v transport
 		c.home.forgetArgs()
 		return used, 0, a.before, transport.Park
 	}
+	c.slot.tellChanges()
+	c.appendPushes()
 	c.answered(c.slot, len(c.buf)-before)
 	c.slot.forgetArgs()
 	c.tellMonitors()
@@ -220,6 +227,9 @@ func (c *client) endReply() {
 		c.buf, c.over = c.buf[:c.mark], false
 	}
 	c.skipThis, c.skipNext = c.skipNext, false
+	if c.cachingGiven {
+		c.endCaching()
+	}
 	c.appendPushes()
 }
 
@@ -270,6 +280,7 @@ func (c *client) leave() {
 	c.discardMulti()
 	c.leaveChannels()
 	c.leaveMonitors()
+	c.stopTracking()
 	c.s.pause.forget(c)
 	c.s.clients.remove(c)
 	c.s.clientMemory.total.Add(-c.noted)

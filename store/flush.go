@@ -34,8 +34,7 @@ func (v *View) SwapDB(a, b int) {
 	if a == b {
 		return
 	}
-	v.flushed(a)
-	v.flushed(b)
+	v.flushed(-1)
 	for i := range v.store.shards {
 		sh := &v.store.shards[i]
 		ta, tb := sh.tables[a].Load(), sh.tables[b].Load()

@@ -27,7 +27,7 @@ type Observer interface {
 	Event(class Class, name string, db int, key []byte)
 	// Changed tells that what a key holds may be another than before: its value, its deadline, or that it is there.
 	Changed(db int, key []byte)
-	// Flushed tells that a database has lost all its keys, or been exchanged for another; -1: all databases.
+	// Flushed tells that a database has lost all its keys; -1: all have, or two were exchanged.
 	Flushed(db int)
 }
 
