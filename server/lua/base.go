@@ -267,6 +267,9 @@ func baseToString(L *lua.LState) int {
 
 // display is what tostring makes of a value without a metatable.
 func display(v lua.LValue) string {
+	if u, isUserData := v.(*lua.LUserData); isUserData && u.Value == nil {
+		return "userdata: (nil)" // cjson.null
+	}
 	if s, isText := textOf(v); isText {
 		return s
 	}

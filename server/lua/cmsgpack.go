@@ -115,26 +115,19 @@ func (w *msgWriter) table(t *lua.LTable, depth int) error {
 	return err
 }
 
-// tableKeys counts the keys of a table, and tells if they are the numbers from 1 up. A string that reads as a number counts
-// as one, by which the original loses the element.
+// tableKeys counts the keys of a table, and tells if they are the numbers from 1 up.
 func tableKeys(t *lua.LTable) (keys int, isArray bool) {
-	largest := 0.0
+	largest := lua.LNumber(0)
 	isArray = true
 	for k, _ := t.Next(lua.LNil); k != lua.LNil; k, _ = t.Next(k) {
 		keys++
-		f, ok := 0.0, false
-		switch k := k.(type) {
-		case lua.LNumber:
-			f, ok = float64(k), true
-		case lua.LString:
-			f, ok = readNumber(string(k))
-		}
-		if !ok || f <= 0 || f > math.MaxInt32 || f != math.Trunc(f) {
+		n, ok := k.(lua.LNumber)
+		if !ok || n < 1 || n > math.MaxInt32 || n != lua.LNumber(int(n)) {
 			isArray = false
 		}
-		largest = max(largest, f)
+		largest = max(largest, n)
 	}
-	return keys, isArray && largest == float64(keys)
+	return keys, isArray && largest == lua.LNumber(keys)
 }
 
 // errMsgFormat is what a reader returns of a byte that begins no value.

@@ -230,10 +230,11 @@ func takeLength(L *lua.LState, values []lua.LValue, most int) ([]lua.LValue, int
 			n = lua.LNumber(f)
 		}
 		if ok {
-			if !(n > -1 && float64(n) < float64(most)+1) {
+			size := wholeBits(float64(n))
+			if size > uint64(most) {
 				raiseArg(L, 2, "data string too short")
 			}
-			return values[:len(values)-1], int(n)
+			return values[:len(values)-1], int(size)
 		}
 	}
 	raise(L, "format 'c0' needs a previous size")
