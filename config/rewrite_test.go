@@ -310,3 +310,39 @@ func rewriteTwice(t *rapid.T, s *sample) {
 		t.Fatalf("comment or include lost: %q", first)
 	}
 }
+
+// Lines of a state are replaced by those that describe it now. Those that still hold stay, and accept hears of them once.
+func TestRewriteState(t *testing.T) {
+	for _, c := range []struct {
+		before  string
+		current [][]string
+		after   string // empty: an error
+	}{
+		{"user a on\n# c\nUSER  b 'x y'\n", [][]string{{"a", "on"}, {"b", "x y"}}, "user a on\n# c\nUSER  b 'x y'\n"},
+		{"user a on\nport 1\nuser b on\n", [][]string{{"a", "off"}, {"b", "on"}}, "user a off\nport 1\nuser b on\n"},
+		{"user a on\nport 1\nuser b on\n", [][]string{{"b", "on"}}, "port 1\nuser b on\n"},
+		{"user a on\nport 1\n", nil, "port 1\n"},
+		{"port 1\n", [][]string{{"a", "\"q"}, {"b"}}, "port 1\n" + marker + "user a \"\\\"q\"\nuser b\n"},
+		{"include u.inc\nuser a on\n", [][]string{{"a", "off"}, {"i", "on"}}, "include u.inc\nuser a off\n"},
+		{"include u.inc\nuser a on\n", [][]string{{"a", "on"}, {"i", "off"}}, ""},
+		{"include u.inc\n", nil, ""},
+	} {
+		writeFiles(t, map[string]string{"kv.conf": c.before, "u.inc": "user i on\n"})
+		s := newSample()
+		heard := 0
+		s.State("user", func([]string) error { heard++; return nil }, func() [][]string { return c.current })
+		mustLoad(t, s, "kv.conf")
+		want := heard
+		err := s.Rewrite()
+		got, _ := os.ReadFile("kv.conf")
+		switch {
+		case c.after == "" && (err == nil || string(got) != c.before):
+			t.Errorf("%q: %q, %v; want an error", c.before, got, err)
+		case c.after != "" && (err != nil || string(got) != c.after):
+			t.Errorf("%q gives %q, %v\nwant %q", c.before, got, err, c.after)
+		}
+		if heard != want {
+			t.Errorf("%q: a rewrite told of %d lines", c.before, heard-want)
+		}
+	}
+}
