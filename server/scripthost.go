@@ -62,11 +62,15 @@ func (c *client) callInScript(cmd *command, args [][]byte) {
 	clock := &c.slot.clock
 	c.cmd, c.failed = cmd, false
 	c.bindView()
-	c.slot.client = c.s.scripts.running.caller
+	caller := c.s.scripts.running.caller
+	c.slot.client = caller
 	c.view.Exclusive()
 	began := clock.atNs
 	cmd.handle(c, args)
 	clock.advance()
+	if caller.cacher != nil && cmd.flags&readonly != 0 {
+		caller.remember(cmd, args)
+	}
 	if c.s.observe.monitors.any() && cmd.flags&(skipMonitor|admin) == 0 {
 		c.show(args, c.secret)
 	}
