@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"kvserver/glob"
+	"kvserver/info"
 	"kvserver/server/lua"
 	"kvserver/store/rdb"
 )
@@ -36,6 +37,14 @@ var functionSubRows = []row{
 type functions struct {
 	loader    *lua.LibraryLoader // nil before the first use
 	libraries lua.Libraries
+}
+
+// memoryInfo is the part of INFO memory for functions.
+func (fs *functions) memoryInfo(w *info.Writer) {
+	libraries, functions := fs.libraries.Len()
+	w.Int("number_of_functions", int64(functions))
+	w.Int("number_of_libraries", int64(libraries))
+	w.Int("used_memory_functions", fs.libraries.Bytes())
 }
 
 // functionEngine is the one engine there is, as the first line of a library names it in any case.

@@ -153,6 +153,7 @@ func (s *Server) memoryInfo(w *info.Writer) {
 	w.Percent("used_memory_dataset_perc", min(100, percent(dataset, used-startup)), 2)
 	w.Int("total_system_memory", total)
 	w.Human("total_system_memory_human", total)
+	s.functions.memoryInfo(w)
 	w.Int("maxmemory", s.memory.limit)
 	w.Human("maxmemory_human", s.memory.limit)
 	w.Str("maxmemory_policy", s.params.eviction.policy.Get())

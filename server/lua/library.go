@@ -243,6 +243,17 @@ type Libraries struct {
 // Len returns how many libraries and functions there are.
 func (ls *Libraries) Len() (libraries, functions int) { return len(ls.byName), len(ls.functions) }
 
+// Bytes returns how long the code and the names are; what the functions refer to is not known.
+func (ls *Libraries) Bytes() (n int64) {
+	for _, l := range ls.byName {
+		n += int64(len(l.Name) + len(l.Code))
+		for _, f := range l.Functions {
+			n += int64(len(f.Name) + len(f.Description))
+		}
+	}
+	return n
+}
+
 // All returns the libraries in the order of their names.
 func (ls *Libraries) All() []*Library {
 	all := make([]*Library, 0, len(ls.byName))
