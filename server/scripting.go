@@ -210,7 +210,7 @@ func (c *client) mayRunScript(r *scriptRun) (problem string) {
 	return ""
 }
 
-const errScriptKilled = "ERR Script killed by user with SCRIPT KILL."
+const errScriptKilled = "ERR Script killed by user with SCRIPT KILL..."
 
 // begin reports false if the server is shutting down.
 func (st *scripting) begin(r *scriptRun) bool {
