@@ -158,7 +158,7 @@ type Reply interface {
 }
 
 // valueDepthMax is how deep arrays nest in a reply, as deep as Redis's stack allows.
-const valueDepthMax = stackSlotsMax - 40
+const valueDepthMax = stackSlotsMax - 7
 
 // appendValue gives a value to the reply.
 func (rt *Runtime) appendValue(reply Reply, v lua.LValue, depth int) {

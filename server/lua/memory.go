@@ -18,13 +18,15 @@ const errMemory = "not enough memory"
 
 // memory is what is known of the memory that a script takes.
 type memory struct {
+	bytesMax  int64 // BytesMax, but in tests
+	every     int64 // measureEvery, but in tests
 	spent     int64 // allocated by our reckoning since the script began
 	measureAt int64 // when spent passes this the heap is measured
 	heapBytes int64 // when it was measured for the first time
 	sample    [1]metrics.Sample
 }
 
-func (m *memory) reset() { m.spent, m.measureAt, m.heapBytes = 0, measureEvery, -1 }
+func (m *memory) reset() { m.spent, m.measureAt, m.heapBytes = 0, m.every, -1 }
 
 // heapNow is what lies on the Go heap, garbage that was not collected yet included.
 func (m *memory) heapNow() int64 {
@@ -36,16 +38,16 @@ func (m *memory) heapNow() int64 {
 // measure raises an error if the script would hold too much with more bytes that it asks for. A script is measured for the
 // first time when it has allocated some 32 MiB, which most never do; what was there before is thus known roughly.
 func (rt *Runtime) measure(L *lua.LState, more int64) {
-	rt.measureAt = rt.spent + measureEvery
+	rt.measureAt = rt.spent + rt.every
 	now := rt.heapNow()
 	if rt.heapBytes < 0 {
-		rt.heapBytes = now - min(now, measureEvery/2)
+		rt.heapBytes = now - min(now, rt.every/2)
 	}
-	if now+more-rt.heapBytes <= BytesMax {
+	if now+more-rt.heapBytes <= rt.bytesMax {
 		return
 	}
 	runtime.GC()
-	if now = rt.heapNow(); now+more-rt.heapBytes > BytesMax {
+	if now = rt.heapNow(); now+more-rt.heapBytes > rt.bytesMax {
 		L.Error(lua.LString(errMemory), 0)
 	}
 }
@@ -53,7 +55,7 @@ func (rt *Runtime) measure(L *lua.LState, more int64) {
 // charge is called before a script is given something of some length in bytes.
 func (rt *Runtime) charge(L *lua.LState, bytes int) {
 	rt.spent += int64(bytes) + 32
-	if rt.spent > rt.measureAt || bytes > measureEvery {
+	if rt.spent > rt.measureAt || int64(bytes) > rt.every {
 		rt.measure(L, int64(bytes))
 	}
 }

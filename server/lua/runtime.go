@@ -29,6 +29,7 @@ const (
 // Sizes of the stacks, in frames and in values. Some frames are kept for those who handle a stack that is full.
 const (
 	spareFrames  = 64
+	spareValues  = 1 << 15 // more than a function returns or is given
 	frames       = 16000 + spareFrames
 	stackValues  = 4096
 	stackMax     = 1 << 18
@@ -47,6 +48,8 @@ type Runtime struct {
 	resuming []*lua.LState          // the coroutines among them
 	resp3    bool                   // redis.setresp(3)
 	fault    any                    // a panic of the host
+	entry    *lua.LFunction         // what is called by Run: it protects the function
+	raised   lua.LValue             // what ended the function, if it did not return
 
 	args     [][]byte // of a call
 	argBytes []byte
@@ -54,7 +57,7 @@ type Runtime struct {
 
 // New makes a runtime.
 func New(host Host) *Runtime {
-	rt := &Runtime{host: host, random: randomAtFirst}
+	rt := &Runtime{host: host, random: randomAtFirst, memory: memory{bytesMax: BytesMax, every: measureEvery}}
 	rt.state = lua.NewState(lua.Options{
 		SkipOpenLibs: true, CallStackSize: frames, RegistrySize: stackValues, RegistryMaxSize: stackMax, RegistryGrowStep: stackGrowsBy,
 	})
@@ -63,6 +66,14 @@ func New(host Host) *Runtime {
 	rt.watchState(rt.state)
 	rt.open(rt.state)
 	rt.seal(rt.globals)
+	rt.entry = rt.state.NewFunction(func(L *lua.LState) int {
+		v, ok := protect(L, L.GetTop()-1, located)
+		if !ok {
+			rt.raised = v
+			return 0
+		}
+		return L.GetTop()
+	})
 	return rt
 }
 
@@ -168,33 +179,34 @@ func (rt *Runtime) Run(fn *lua.LFunction, call Call, reply Reply) *Error {
 	rt.reset()
 	rt.resp3 = false
 	keys, args := rt.strings(call.Keys), rt.strings(call.Args)
+	L.Push(rt.entry)
 	L.Push(fn)
-	given := 0
+	given := 1
 	if call.AsParameters {
 		L.Push(keys)
 		L.Push(args)
-		given = 2
+		given = 3
 	} else {
 		rt.globals.RawSetString("KEYS", keys)
 		rt.globals.RawSetString("ARGV", args)
 	}
-	fault, ok := protect(L, given, located)
-	if rt.fault != nil {
-		fault := rt.fault
-		rt.fault = nil
-		L.SetTop(0)
+	// What protects the function fails itself where no room is left on the stack, and is protected from that.
+	err := L.PCall(given, 1, nil)
+	v := L.Get(-1)
+	L.SetTop(0)
+	fault, raised := rt.fault, rt.raised
+	rt.fault, rt.raised = nil, nil
+	switch {
+	case fault != nil:
 		panic(fault)
-	}
-	if !ok {
-		L.SetTop(0)
-		return errorOf(fault)
-	}
-	v := lua.LNil
-	if L.GetTop() > 0 {
-		v = L.Get(1)
+	case err != nil:
+		rt.nested, rt.resuming, watchOf(L).protects = 0, nil, 0
+		L.G.CurrentThread = L
+		return &Error{Text: "ERR " + errStack}
+	case raised != nil:
+		return errorOf(raised)
 	}
 	rt.appendValue(reply, v, 0)
-	L.SetTop(0)
 	return nil
 }
 

@@ -15,6 +15,7 @@ type watch struct {
 	reg   *registry
 
 	depthMax int // of frames
+	topMax   int // of values on the stack
 	protects int // protected calls that run
 
 	body *lua.LFunction // a coroutine's
@@ -22,7 +23,7 @@ type watch struct {
 
 // watchState puts a state, the main one or a coroutine's, under the watch of its runtime.
 func (rt *Runtime) watchState(L *lua.LState) {
-	L.SetContext(&watch{rt: rt, state: L, frame: frameOf(L), reg: registryOf(L), depthMax: L.Options.CallStackSize - spareFrames})
+	L.SetContext(&watch{rt: rt, state: L, frame: frameOf(L), reg: registryOf(L), depthMax: L.Options.CallStackSize - spareFrames, topMax: L.Options.RegistryMaxSize - spareValues})
 }
 
 // watchOf finds the watch of a state.
@@ -53,7 +54,7 @@ func (w *watch) Done() <-chan struct{} {
 			w.fail(errReadOnly)
 		}
 	case opCall:
-		if f.Idx >= w.depthMax {
+		if f.Idx >= w.depthMax || w.reg.top >= w.topMax {
 			w.fail(errStack)
 		}
 	}
