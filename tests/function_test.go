@@ -76,3 +76,124 @@ func TestFunctionRestorePolicies(t *testing.T) {
 		}
 	}
 }
+
+// callLibrary has functions that run until they are killed, and one that others
+// wait for.
+const callLibrary = "#!lua name=calls\n" + `
+redis.register_function('loop', function() while true do end end)
+redis.register_function('stubborn', function() while true do pcall(redis.call, 'GET', 'k') end end)
+redis.register_function('writer', function(keys) redis.call('SET', keys[1], 'v') while true do end end)
+redis.register_function('push', function(keys, args) redis.call('RPUSH', keys[1], unpack(args)) return redis.call('LLEN', keys[1]) end)
+redis.register_function('failing', function(keys) redis.call('SET', keys[1], 'kept') error('after a write') end)
+`
+
+// TestFunctionKill kills functions that are past their time. What others hear in
+// the meantime and what the caller is told is what redis-server says.
+func TestFunctionKill(t *testing.T) {
+	for _, start := range []func(t testing.TB, args ...string) *server{ownServer, startPeer} {
+		s := start(t, "--busy-reply-threshold", "1")
+		c, other := s.dial(), s.dial()
+		c.want("$5\r\ncalls\r\n", "FUNCTION", "LOAD", callLibrary)
+		for _, call := range [][]string{{"FCALL", "loop", "1", "k", "argument"}, {"FCALL", "STUBBORN", "0"}, {"EVAL", "while true do end", "0"}} {
+			c.send(string(encode(call...)))
+			eventually(t, "the server is busy", func() bool { return strings.HasPrefix(other.do("GET", "k"), "-BUSY") })
+			kill, wrong := "FUNCTION", "SCRIPT"
+			if call[0] == "EVAL" {
+				kill, wrong = wrong, kill
+				other.want("-BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.\r\n", "FUNCTION", "STATS")
+			} else {
+				checkRunning(t, other.value("FUNCTION", "STATS"), call)
+			}
+			busy := fmt.Sprintf("-BUSY Redis is busy running a script. You can only call %s KILL or SHUTDOWN NOSAVE.\r\n", kill)
+			other.want(busy, wrong, "KILL")
+			other.want(busy, "FUNCTION", "LIST")
+			other.ok(kill, "KILL")
+			if got, want := c.reply(), "-ERR Script killed by user with SCRIPT KILL... script: "; !strings.HasPrefix(got, want) {
+				t.Errorf("%s: the caller is told %q, want %q", quoteArgs(call), got, want)
+			}
+			other.want("-NOTBUSY No scripts in execution right now.\r\n", kill, "KILL")
+		}
+	}
+}
+
+func checkRunning(t *testing.T, stats value, call []string) {
+	t.Helper()
+	running, _ := stats.field("running_script")
+	name, _ := running.field("name")
+	command, _ := running.field("command")
+	if !strings.EqualFold(name.text, call[1]) || fmt.Sprint(command.texts()) != fmt.Sprint(call) {
+		t.Errorf("%s is said to run as %s of %s", call[1], running, stats)
+	}
+	if duration, ok := running.field("duration_ms"); !ok || duration.kind != ':' {
+		t.Errorf("no duration in %s", running)
+	}
+}
+
+// TestFunctionsThatWroteAreNotKilled: they end when they end, here with the server.
+func TestFunctionsThatWroteAreNotKilled(t *testing.T) {
+	s := ownServer(t, "--busy-reply-threshold", "1")
+	c, other := s.dial(), s.dial()
+	c.do("FUNCTION", "LOAD", callLibrary)
+	c.send(string(encode("FCALL", "writer", "1", "k")))
+	eventually(t, "the server is busy", func() bool { return strings.HasPrefix(other.do("GET", "k"), "-BUSY") })
+	if got := other.do("FUNCTION", "KILL"); !strings.HasPrefix(got, "-UNKILLABLE Sorry the script already executed write commands") {
+		t.Errorf("FUNCTION KILL: %q", got)
+	}
+}
+
+// TestFunctionsAreOneStep: those who wait for keys, transactions and errors see a
+// function as a whole.
+func TestFunctionsAreOneStep(t *testing.T) {
+	s := ownServer(t)
+	c, waiter := s.dial(), s.dial()
+	c.do("FUNCTION", "LOAD", callLibrary)
+	waiter.send(string(encode("BLPOP", "list", "0")))
+	eventually(t, "the waiter waits", func() bool { n, _ := infoField(c, "clients", "blocked_clients"); return n == "1" })
+	c.want(":3\r\n", "FCALL", "push", "1", "list", "a", "b", "c")
+	if got := waiter.reply(); got != "*2\r\n$4\r\nlist\r\n$1\r\na\r\n" {
+		t.Errorf("who waited got %q", got)
+	}
+	c.want(":2\r\n", "LLEN", "list")
+
+	c.ok("MULTI")
+	c.want("+QUEUED\r\n", "FCALL", "push", "1", "list", "d")
+	c.want("+QUEUED\r\n", "FUNCTION", "DELETE", "calls")
+	c.want("+QUEUED\r\n", "FCALL", "push", "1", "list", "e")
+	c.want("*3\r\n:3\r\n+OK\r\n-ERR Function not found\r\n", "EXEC")
+
+	c.do("FUNCTION", "LOAD", callLibrary)
+	if got := c.do("FCALL", "failing", "1", "k"); !strings.HasPrefix(got, "-ERR user_function:7: after a write script: failing") {
+		t.Errorf("failing: %q", got)
+	}
+	c.want("$4\r\nkept\r\n", "GET", "k")
+
+	watcher := s.dial()
+	watcher.ok("WATCH", "list")
+	c.want(":4\r\n", "FCALL", "push", "1", "list", "f")
+	watcher.ok("MULTI")
+	watcher.want("*-1\r\n", "EXEC")
+}
+
+// TestFunctionsAreForThosePermitted: a user who may call functions can do in them
+// what that user may do.
+func TestFunctionsAreForThosePermitted(t *testing.T) {
+	s := ownServer(t)
+	admin, user := s.dial(), s.dial()
+	admin.do("FUNCTION", "LOAD", callLibrary)
+	admin.ok("ACL", "SETUSER", "user", "on", "nopass", "+fcall", "+rpush", "~list")
+	user.ok("AUTH", "user", "x")
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{"-NOPERM", []string{"FUNCTION", "LIST"}},
+		{"-NOPERM", []string{"FCALL_RO", "push", "1", "list", "a"}},
+		{"-NOPERM", []string{"FCALL", "push", "1", "other", "a"}},
+		{"-ERR ACL failure in script", []string{"FCALL", "push", "1", "list", "a"}}, // LLEN
+	} {
+		if got := user.do(c.args...); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %q, want %q", quoteArgs(c.args), got, c.want)
+		}
+	}
+	admin.want(":1\r\n", "LLEN", "list")
+}
