@@ -381,9 +381,22 @@ func sourceOf(name string) string {
 // protectedMax is how deep protected calls and coroutines nest, as calls through C do in Lua 5.1.
 const protectedMax = 195
 
-// protect calls the function below nargs arguments on the stack. When an error is raised, handler is called with it, whose
-// answer it returns, while the frames of the error are still there.
-func protect(L *lua.LState, nargs int, handler func(w *watch, raised *frame, v lua.LValue) lua.LValue) (v lua.LValue, ok bool) {
+// newHandler makes a handler of errors for protect. It is given the frame in which the error was raised, which is still there.
+func newHandler(L *lua.LState, handle func(L *lua.LState, raised *frame, v lua.LValue) lua.LValue) *lua.LFunction {
+	return L.NewFunction(func(L *lua.LState) int {
+		w := watchOf(L)
+		v := L.Get(1)
+		raised := (*w.frame).Parent
+		if s, isString := v.(lua.LString); isString && raised != nil && !raised.Fn.IsG {
+			v = lua.LString(machineError(w, raised, string(s)))
+		}
+		L.Push(handle(L, raised, v))
+		return 1
+	})
+}
+
+// protect calls the function below nargs arguments on the stack. It returns what the handler makes of an error.
+func protect(L *lua.LState, nargs int, handler *lua.LFunction) (v lua.LValue, ok bool) {
 	w := watchOf(L)
 	rt := w.rt
 	if rt.nested >= protectedMax {
@@ -393,15 +406,7 @@ func protect(L *lua.LState, nargs int, handler func(w *watch, raised *frame, v l
 	w.protects++
 	nested, thread, base := rt.nested, L.G.CurrentThread, L.GetTop()-nargs-1
 	slot := registryOf(L).top - nargs - 1
-	err := L.PCall(nargs, lua.MultRet, L.NewFunction(func(L *lua.LState) int {
-		v := L.Get(1)
-		raised := (*w.frame).Parent
-		if s, isString := v.(lua.LString); isString && raised != nil && !raised.Fn.IsG {
-			v = lua.LString(machineError(w, raised, string(s)))
-		}
-		L.Push(handler(w, raised, v))
-		return 1
-	}))
+	err := L.PCall(nargs, lua.MultRet, handler)
 	rt.nested = nested - 1
 	w.protects--
 	*hasErrorFunc(L) = w.protects > 0 // see closeUpvalues
@@ -421,7 +426,7 @@ func protect(L *lua.LState, nargs int, handler func(w *watch, raised *frame, v l
 // basePCall answers with the text of an error that is a table of ours, as Redis does for scripts older than such tables.
 func basePCall(L *lua.LState) int {
 	anyArg(L, 1)
-	v, ok := protect(L, L.GetTop()-1, func(_ *watch, _ *frame, v lua.LValue) lua.LValue { return v })
+	v, ok := protect(L, L.GetTop()-1, watchOf(L).rt.passOn)
 	if ok {
 		L.Insert(lua.LTrue, 1)
 		return L.GetTop()
@@ -440,14 +445,14 @@ func baseXPCall(L *lua.LState) int {
 	anyArg(L, 2)
 	handler := L.Get(2)
 	L.SetTop(1)
-	v, ok := protect(L, 0, func(_ *watch, _ *frame, v lua.LValue) lua.LValue {
+	v, ok := protect(L, 0, newHandler(L, func(L *lua.LState, _ *frame, v lua.LValue) lua.LValue {
 		L.Push(handler)
 		L.Push(v)
 		L.Call(1, 1)
 		v = L.Get(-1)
 		L.Pop(1)
 		return v
-	})
+	}))
 	if ok {
 		L.Insert(lua.LTrue, 1)
 		return L.GetTop()

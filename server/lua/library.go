@@ -111,14 +111,12 @@ func (rt *Runtime) runFor(limit time.Duration, fn *lua.LFunction, reason string)
 			rt.Kill(reason)
 		}
 	})
-	rt.state.Push(fn)
-	fault, ok = protect(rt.state, 0, located)
-	rt.state.SetTop(0)
+	_, fault = rt.enter(fn)
 	timer.Stop()
 	mu.Lock()
 	over = true
 	mu.Unlock()
-	return fault, ok
+	return fault, fault == nil
 }
 
 // Callback is what is called with the keys and the arguments.

@@ -67,39 +67,12 @@ func (m *matcher) match(s, p int) int {
 				return -1
 			}
 		case '%':
-			if p+1 < len(m.pat) {
-				switch c := m.pat[p+1]; {
-				case c == 'b':
-					if s = m.balance(s, p+2); s < 0 {
-						return -1
-					}
-					p += 4
-					continue
-				case c == 'f':
-					if p += 2; p >= len(m.pat) || m.pat[p] != '[' {
-						raise(m.L, "missing '[' after '%%f' in pattern")
-					}
-					end := m.classEnd(p)
-					before := byte(0)
-					if s > 0 {
-						before = m.src[s-1]
-					}
-					after := byte(0)
-					if s < len(m.src) {
-						after = m.src[s]
-					}
-					if m.inSet(before, p, end-1) || !m.inSet(after, p, end-1) {
-						return -1
-					}
-					p = end
-					continue
-				case isDigit(c):
-					if s = m.again(s, c); s < 0 {
-						return -1
-					}
-					p += 2
-					continue
+			if next, after, is := m.special(s, p); is {
+				if next < 0 {
+					return -1
 				}
+				s, p = next, after
+				continue
 			}
 		}
 		end := m.classEnd(p)
@@ -133,6 +106,37 @@ func (m *matcher) match(s, p int) int {
 			p = end
 		}
 	}
+}
+
+// special matches what begins with % and is no class: %bxy, %f[set] and %1. It returns where the match, -1 if there is none, and
+// the item end.
+func (m *matcher) special(s, p int) (next, after int, is bool) {
+	if p+1 == len(m.pat) {
+		return 0, 0, false
+	}
+	switch c := m.pat[p+1]; {
+	case c == 'b':
+		return m.balance(s, p+2), p + 4, true
+	case isDigit(c):
+		return m.again(s, c), p + 2, true
+	case c != 'f':
+		return 0, 0, false
+	}
+	if p += 2; p >= len(m.pat) || m.pat[p] != '[' {
+		raise(m.L, "missing '[' after '%%f' in pattern")
+	}
+	end := m.classEnd(p)
+	var before, here byte
+	if s > 0 {
+		before = m.src[s-1]
+	}
+	if s < len(m.src) {
+		here = m.src[s]
+	}
+	if m.inSet(before, p, end-1) || !m.inSet(here, p, end-1) {
+		s = -1
+	}
+	return s, end, true
 }
 
 // most takes as many as it can, then fewer.

@@ -48,7 +48,8 @@ type Runtime struct {
 	resuming []*lua.LState          // the coroutines among them
 	resp3    bool                   // redis.setresp(3)
 	fault    any                    // a panic of the host
-	entry    *lua.LFunction         // what is called by Run: it protects the function
+	passOn   *lua.LFunction         // the handler of pcall
+	entry    *lua.LFunction         // what enter calls: it protects the function
 	raised   lua.LValue             // what ended the function, if it did not return
 
 	args     [][]byte // of a call
@@ -66,8 +67,10 @@ func New(host Host) *Runtime {
 	rt.watchState(rt.state)
 	rt.open(rt.state)
 	rt.seal(rt.globals)
+	rt.passOn = newHandler(rt.state, func(_ *lua.LState, _ *frame, v lua.LValue) lua.LValue { return v })
+	locate := newHandler(rt.state, located)
 	rt.entry = rt.state.NewFunction(func(L *lua.LState) int {
-		v, ok := protect(L, L.GetTop()-1, located)
+		v, ok := protect(L, L.GetTop()-1, locate)
 		if !ok {
 			rt.raised = v
 			return 0
@@ -175,24 +178,35 @@ func (e *Error) Reply(name string) string {
 
 // Run calls a function and gives what it returns to reply. It panics when the host did.
 func (rt *Runtime) Run(fn *lua.LFunction, call Call, reply Reply) *Error {
-	L := rt.state
 	rt.reset()
 	rt.resp3 = false
 	keys, args := rt.strings(call.Keys), rt.strings(call.Args)
-	L.Push(rt.entry)
-	L.Push(fn)
-	given := 1
+	var v, raised lua.LValue
 	if call.AsParameters {
-		L.Push(keys)
-		L.Push(args)
-		given = 3
+		v, raised = rt.enter(fn, keys, args)
 	} else {
 		rt.globals.RawSetString("KEYS", keys)
 		rt.globals.RawSetString("ARGV", args)
+		v, raised = rt.enter(fn)
 	}
-	// What protects the function fails itself where no room is left on the stack, and is protected from that.
-	err := L.PCall(given, 1, nil)
-	v := L.Get(-1)
+	if raised != nil {
+		return errorOf(raised)
+	}
+	rt.appendValue(reply, v, 0)
+	return nil
+}
+
+// enter calls a function and returns its first value, or the error, with its place, that it raised. What protects the function
+// fails itself where no room is left on the stack, and is protected from that.
+func (rt *Runtime) enter(fn *lua.LFunction, args ...lua.LValue) (v, raised lua.LValue) {
+	L := rt.state
+	L.Push(rt.entry)
+	L.Push(fn)
+	for _, arg := range args {
+		L.Push(arg)
+	}
+	err := L.PCall(1+len(args), 1, nil)
+	v = L.Get(-1)
 	L.SetTop(0)
 	fault, raised := rt.fault, rt.raised
 	rt.fault, rt.raised = nil, nil
@@ -202,12 +216,9 @@ func (rt *Runtime) Run(fn *lua.LFunction, call Call, reply Reply) *Error {
 	case err != nil:
 		rt.nested, rt.resuming, watchOf(L).protects = 0, nil, 0
 		L.G.CurrentThread = L
-		return &Error{Text: "ERR " + errStack}
-	case raised != nil:
-		return errorOf(raised)
+		return nil, lua.LString(errStack)
 	}
-	rt.appendValue(reply, v, 0)
-	return nil
+	return v, raised
 }
 
 // strings makes a Lua array.
@@ -228,10 +239,10 @@ func errorTable(L *lua.LState, text string) *lua.LTable {
 }
 
 // located makes an error a table that says where it was raised, as Redis's error handler does.
-func located(w *watch, raised *frame, v lua.LValue) lua.LValue {
+func located(L *lua.LState, raised *frame, v lua.LValue) lua.LValue {
 	t, isTable := v.(*lua.LTable)
 	if !isTable {
-		t = errorTable(w.state, "ERR "+display(v))
+		t = errorTable(L, "ERR "+display(v))
 	}
 	if raised != nil && raised.Fn.IsG {
 		raised = raised.Parent

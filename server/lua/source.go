@@ -48,6 +48,7 @@ func (rt *Runtime) load(name, code string, env *lua.LTable) (fn *lua.LFunction, 
 	if err != nil {
 		return nil, compileError(name, err)
 	}
+	proto.IsVarArg &^= lua.VarArgNeedsArg // a chunk has no variable arg
 	fn = rt.state.NewFunctionFromProto(proto)
 	fn.Env = env
 	return fn, nil
