@@ -77,8 +77,15 @@ func (s *server) openFiles() int {
 	return len(list)
 }
 
-// leavesNothing waits until nothing is known any more of clients that have gone. c is the only one there, and files what
-// openFiles was with it.
+// filesWith is openFiles once the server has met c, which it may accept long after c is connected.
+func (s *server) filesWith(c *conn) int {
+	s.t.Helper()
+	c.want("+PONG\r\n", "PING")
+	return s.openFiles()
+}
+
+// leavesNothing waits until nothing is known any more of clients that have gone. c is the only one there, and files is what
+// filesWith it was.
 func (s *server) leavesNothing(c *conn, files int) {
 	s.t.Helper()
 	for _, f := range []struct{ section, name, want string }{
@@ -110,7 +117,7 @@ func TestTenThousandConnections(t *testing.T) {
 	if got := configOf(admin)["maxclients"]; got != strconv.Itoa(connections+100) {
 		t.Skipf("NOT TESTED: %d connections, since the server may have only %s", connections, got)
 	}
-	files := s.openFiles()
+	files := s.filesWith(admin)
 	links := make([]*link, connections)
 	closeAll := func() {
 		for _, l := range links {
@@ -165,7 +172,7 @@ func TestThousandSubscribersOneSlow(t *testing.T) {
 	const fillerBytes, fillers = 64 << 10, 400 // together more than what sockets hold
 	s := ownServer(t, "--client-output-buffer-limit", "pubsub 1mb 0 0")
 	admin := s.dial()
-	files := s.openFiles()
+	files := s.filesWith(admin)
 	links := make([]*link, subscribers)
 	if err := inParallel(subscribers, func(i int) (err error) {
 		if links[i], err = s.link(); err != nil {
@@ -356,7 +363,7 @@ func (st *storm) subscribes(l *link) error {
 func TestKillStorm(t *testing.T) {
 	s := ownServer(t)
 	killer := s.dial()
-	files := s.openFiles()
+	files := s.filesWith(killer)
 	st := &storm{s: s}
 	for range 4 {
 		st.again(st.pipelines)
@@ -377,6 +384,9 @@ func TestKillStorm(t *testing.T) {
 			t.Fatalf("CLIENT KILL %q failed", filter)
 		}
 		killed += n
+		if round%10 == 0 {
+			killer.ok("CLIENT", "PAUSE", "10", "WRITE") // some are killed while they wait for its end
+		}
 		// One by one as well, as they come.
 		for line := range strings.SplitSeq(killer.value("CLIENT", "LIST", "SKIPME", "yes").text, "\n") {
 			if id, ok := strings.CutPrefix(strings.SplitN(line, " ", 2)[0], "id="); ok && rand.IntN(4) == 0 {
@@ -386,11 +396,20 @@ func TestKillStorm(t *testing.T) {
 		}
 	}
 	st.stop.Store(true)
+	over := make(chan struct{})
+	go func() {
+		st.wg.Wait()
+		close(over)
+	}()
 	eventually(t, "the storm is over", func() bool {
-		killer.do("CLIENT", "KILL", "SKIPME", "yes") // those who wait
-		return infoInt(killer, "clients", "connected_clients") == 1
+		killer.do("CLIENT", "KILL", "SKIPME", "yes") // those who wait, and those who come late
+		select {
+		case <-over:
+			return true
+		default:
+			return false
+		}
 	})
-	st.wg.Wait()
 	if odd := st.odd.Load(); odd != nil {
 		t.Errorf("somebody was answered %q", *odd)
 	}
@@ -408,7 +427,7 @@ func TestKillStorm(t *testing.T) {
 func TestComingAndGoing(t *testing.T) {
 	s := ownServer(t)
 	admin := s.dial()
-	files := s.openFiles()
+	files := s.filesWith(admin)
 	beginnings := [][]byte{
 		nil, []byte("*"), []byte("*3\r\n$3\r\nSET\r\n$1000000\r\nxx"), []byte("GET"), encode("PING"), encode("SUBSCRIBE", "a", "b"),
 		encode("PSUBSCRIBE", "*"), encode("SSUBSCRIBE", "s"), encode("BLPOP", "l", "0"), encode("BZPOPMIN", "z", "100"),
