@@ -107,7 +107,7 @@ func (c *client) lacksMemory(cmd *command) (refused bool) {
 	if c.multi != nil {
 		needs = needs || cmd.flags&notQueued == 0 || cmd.name == "exec" && c.multi.denyOOM
 	}
-	if !needs && cmd.flags&runsScripts == 0 {
+	if !needs && cmd.flags&runsScripts == 0 && (c.multi == nil || !c.multi.scripts) {
 		return false
 	}
 	c.memoryFull = c.s.makeRoom(c.slot)

@@ -104,11 +104,11 @@ func goBytes() (used, held int64) {
 	return held - bytes(1) - bytes(3), held
 }
 
-// heapBytes is what lies on the Go heap, garbage included.
-func heapBytes() int64 {
-	samples := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+// heapBytes is what lies on the Go heap, garbage included, and what the latest collection left of it.
+func heapBytes() (all, live int64) {
+	samples := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"}}
 	metrics.Read(samples)
-	return int64(samples[0].Value.Uint64())
+	return int64(samples[0].Value.Uint64()), int64(samples[1].Value.Uint64())
 }
 
 // countMemory counts what is not keys and values. The caller holds the gate.
@@ -187,8 +187,10 @@ func (s *Server) boundHeap() {
 	if m.limit != 0 {
 		pageBytes := s.store.PageBytes()
 		bound = m.limit/100*residentGoal - pageBytes - pageBytes/32 - programBytes
-		live := s.store.HeapBytes() + m.other.Load() - m.slack.Load()
-		bound = max(bound, live+live/16+heapRoomMin)
+		used, _ := goBytes()
+		all, live := heapBytes()
+		live = max(live, s.store.HeapBytes())
+		bound = max(bound, used-all+live+live/16+heapRoomMin)
 	}
 	if change := bound - m.heapBound; max(change, -change) <= m.heapBound/64 {
 		return // it is not worth the runtime's while

@@ -53,6 +53,9 @@ func (h *scriptHost) refuses(r *scriptRun, cmd *command, known bool, args [][]by
 	if r.readOnly && cmd.flags&(write|mayReplicate) != 0 {
 		return "ERR Write commands are not allowed from read-only scripts."
 	}
+	if !r.allowsOOM && !r.wrote.Load() && r.caller.outOfMemory(cmd) {
+		return errOutOfMemory
+	}
 	return ""
 }
 

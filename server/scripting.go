@@ -207,6 +207,9 @@ func (c *client) mayRunScript(r *scriptRun) (problem string) {
 	if r.flags&lua.NoWrites == 0 && r.readOnly {
 		return "ERR Can not execute a script with write flag using *_ro command."
 	}
+	if r.flags&(lua.AllowOOM|lua.NoWrites) == 0 && c.s.memory.limit != 0 && c.memoryFull {
+		return "OOM allow-oom flag is not set on the script, can not run it when used memory > 'maxmemory'"
+	}
 	return ""
 }
 

@@ -124,7 +124,7 @@ func New(params *Parameters, log *slog.Logger) (*Server, error) {
 	if err := s.loadAccounts(); err != nil {
 		return nil, err
 	}
-	s.memory.startupBytes = heapBytes()
+	s.memory.startupBytes, _ = heapBytes()
 	s.sampleMemory()
 	return s, nil
 }
@@ -239,6 +239,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	s.asides.end()
 	s.store.Close()
+	if s.memory.heapBound != 0 {
+		debug.SetMemoryLimit(s.memory.heapMax)
+	}
 	if path := s.params.unixSocket.Get(); path != "" {
 		if rmErr := os.Remove(path); rmErr != nil && !errors.Is(rmErr, os.ErrNotExist) {
 			err = errors.Join(err, rmErr)

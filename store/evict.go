@@ -294,8 +294,16 @@ func (d *drawing) fromShard(v *View, pos uint64) {
 // fromChain takes entries of a bucket and its overflow buckets, the first of a draw from a random one on.
 func (d *drawing) fromChain(v *View, g *segment, home uint32) {
 	skip := uint32(0)
-	if n := g.bucketAt(home * bucketSize).count(); !d.begun && n > 1 {
-		skip = v.random.Uint32N(n)
+	if !d.begun {
+		n := uint32(0)
+		for b := g.bucketAt(home * bucketSize); ; b = g.bucketAt(b.overflow()) {
+			if n += b.count(); b.overflow() == 0 {
+				break
+			}
+		}
+		if n > 1 {
+			skip = v.random.Uint32N(n)
+		}
 	}
 	g.each(home, func(slot uint32) {
 		if skip > 0 {

@@ -50,7 +50,6 @@ var notOffered = map[string]string{
 
 	"save":                  "refused: there is no persistence yet",
 	"appendonly":            "refused: there is no persistence yet",
-	"maxmemory":             "refused: there is no limit on memory yet",
 	"min-replicas-to-write": "refused: there is no replication yet",
 	"min-slaves-to-write":   "refused: there is no replication yet",
 	"tls-ciphers":           "refused: Go chooses",

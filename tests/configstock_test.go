@@ -260,7 +260,6 @@ slaveof no one
 func TestPromisesAreRefused(t *testing.T) {
 	for _, bad := range []struct{ line, why string }{
 		{"save 3600 1", "no persistence"}, {"appendonly yes", "no persistence"}, {"shutdown-on-sigterm save", "no persistence"},
-		{"maxmemory 100mb", "no limit on memory"},
 		{"replicaof 10.0.0.1 6379", "no replication"}, {"slaveof 10.0.0.1 6379", "no replication"}, {"min-replicas-to-write 1", "no replication"},
 		{"cluster-enabled yes", "no cluster"}, {"user alice on >hunter2 ~* +nosuch", "rule 4: Unknown command"},
 		{"rename-command CONFIG \"\"", "cannot be renamed"}, {"loadmodule /lib/x.so", "no modules"},
@@ -281,7 +280,7 @@ func TestPromisesAreRefused(t *testing.T) {
 	}
 	c := ownServer(t).dial()
 	for _, args := range [][]string{
-		{"save", "3600 1"}, {"appendonly", "yes"}, {"maxmemory", "1"}, {"min-slaves-to-write", "1"}, {"shutdown-on-sigint", "save now"},
+		{"save", "3600 1"}, {"appendonly", "yes"}, {"min-slaves-to-write", "1"}, {"shutdown-on-sigint", "save now"},
 	} {
 		before := configValue(c, args[0])
 		if got := c.do("CONFIG", "SET", args[0], args[1]); !strings.Contains(got, args[0]) || !strings.Contains(got, "yet") || got[0] != '-' {
@@ -315,7 +314,7 @@ func TestHelpIsReadable(t *testing.T) {
 	if lines := strings.Count(out, "\n"); lines > 120 {
 		t.Errorf("%d lines", lines)
 	}
-	for _, want := range []string{"--maxclients int", "\nAccepted, and without effect:\n", " io-threads ", "\nKnown, and refused with any value but the default:\n", " maxmemory "} {
+	for _, want := range []string{"--maxclients int", "\nAccepted, and without effect:\n", " io-threads ", "\nKnown, and refused with any value but the default:\n", " cluster-enabled "} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
