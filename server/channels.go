@@ -223,11 +223,10 @@ func (ch *channels) sendLocked(p *publication, a *audience) {
 			p.from.pushOwn(ch.message)
 			continue
 		}
-		conn := sub.client.conn
-		conn.Post(ch.message)
+		waiting := sub.client.conn.Post(ch.message)
 		sub.sentBytes += int64(len(ch.message))
 		p.slot.stats.outBytes += int64(len(ch.message))
-		if p.limitBytes > 0 && int64(conn.OutputBytes()) > p.limitBytes {
+		if p.limitBytes > 0 && int64(waiting) > p.limitBytes {
 			sub.slow = true
 			p.slow = append(p.slow, sub.client)
 		}

@@ -300,7 +300,7 @@ type nowhere struct {
 	*fakeConn
 }
 
-func (nowhere) Post([]byte) {}
+func (nowhere) Post([]byte) int { return 0 }
 
 func BenchmarkPublish(b *testing.B) {
 	for _, subscribers := range []int{0, 1, 10, 1000} {

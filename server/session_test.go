@@ -22,8 +22,12 @@ type fakeConn struct {
 	finished      bool // by Close(true)
 }
 
-func (f *fakeConn) Post(b []byte) { f.posted = append(f.posted, b...) }
-func (f *fakeConn) Resume()       { f.resumed++ }
+func (f *fakeConn) Post(b []byte) int {
+	f.posted = append(f.posted, b...)
+	return len(f.posted)
+}
+
+func (f *fakeConn) Resume() { f.resumed++ }
 
 func (f *fakeConn) Claim(dst []byte) []byte { return dst }
 

@@ -55,18 +55,21 @@ type mail struct {
 	gone    bool // the conn takes none any more
 }
 
-func (c *conn) Post(b []byte) {
-	c.loop.mu.Lock()
-	defer c.loop.mu.Unlock()
+func (c *conn) Post(b []byte) int {
+	l := c.loop
+	l.mu.Lock()
 	if c.mail.gone || len(b) == 0 {
-		return
+		l.mu.Unlock()
+		return c.OutputBytes()
 	}
 	if c.mail.out == nil {
-		c.mail.out = c.loop.mailBufferLocked()
+		c.mail.out = l.mailBufferLocked()
 	}
 	c.mail.out = append(c.mail.out, b...)
-	c.outBytes.Add(int64(len(b)))
-	c.loop.notifyLocked(c)
+	waiting := c.outBytes.Add(int64(len(b)))
+	l.notifyLocked(c)
+	l.mu.Unlock()
+	return int(waiting)
 }
 
 func (c *conn) Claim(dst []byte) []byte {

@@ -30,8 +30,11 @@ const (
 	// handOverBytes is the rest of a reply from which the loop gives its buffer to the connection and takes another,
 	// if the rest fills a fourth of it.
 	handOverBytes = 16 << 10
-	mailBytesMax  = 64 << 10 // the largest buffer of mail that is used again
-	spareBytesMax = 1 << 20  // of such buffers that wait for that
+	mailBytesMax  = 256 << 10 // the largest buffer of mail that is used again
+	// spareBytesMax of such buffers wait for that: a thousand subscribers who get fifty messages each in a round need
+	// some 6 MiB. spareBytesKept are what a loop keeps that needed less in its last round.
+	spareBytesMax  = 8 << 20
+	spareBytesKept = 1 << 20
 )
 
 // In an event, Pad is the generation of the connection whose descriptor Fd is, or one of these.
@@ -65,7 +68,8 @@ type loop struct {
 	linger  []lingering
 	resting []*listener // out of descriptors
 
-	mailed []*conn // the mail being delivered
+	mailed  []*conn // the mail being delivered: to whom
+	letters []mail  // and what
 
 	wound bool // every conn was told of the end
 
@@ -400,25 +404,28 @@ func (l *loop) deliver() {
 	mailed, arrived := l.mu.mail, l.mu.arrived
 	l.mu.mail, l.mu.arrived = l.mailed[:0], nil
 	l.posted.Store(false)
+	for _, c := range mailed {
+		l.letters = append(l.letters, c.mail)
+		c.mail = mail{gone: c.mail.gone}
+	}
 	l.mu.Unlock()
 	for _, a := range arrived {
 		l.admit(a)
 	}
-	var written []byte
 	for i, c := range mailed {
-		mailed[i] = nil
-		l.mu.Lock()
-		l.recycleLocked(written)
-		m := c.mail
-		c.mail = mail{gone: m.gone}
-		l.mu.Unlock()
-		l.obey(c, &m)
-		written = m.out
+		l.obey(c, &l.letters[i])
 	}
 	l.mu.Lock()
-	l.recycleLocked(written)
+	used := 0
+	for i := range l.letters {
+		used += cap(l.letters[i].out)
+		l.recycleLocked(l.letters[i].out)
+	}
+	l.trimLocked(max(spareBytesKept, 2*used))
 	l.mu.Unlock()
-	l.mailed = mailed
+	clear(mailed)
+	clear(l.letters)
+	l.mailed, l.letters = mailed, l.letters[:0]
 }
 
 // recycleLocked keeps a buffer of mail that is delivered for the next mail, whoever's it is: a busy channel's messages to a
@@ -445,6 +452,13 @@ func (l *loop) mailBufferLocked() []byte {
 	l.mu.spare = l.mu.spare[:last]
 	l.mu.spareBytes -= cap(buf)
 	return buf
+}
+
+// trimLocked lets go of spare buffers until they have no more than the given number of bytes. l.mu must be held.
+func (l *loop) trimLocked(bytesMax int) {
+	for l.mu.spareBytes > bytesMax {
+		l.t.release(l.mailBufferLocked(), keepBytes)
+	}
 }
 
 // obey does what a mail says.

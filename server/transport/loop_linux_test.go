@@ -287,7 +287,7 @@ func TestMailBuffersAreKeptWithinBounds(t *testing.T) {
 	for i := range 40 {
 		c, s := h.dial()
 		l = s.c.(*conn).loop
-		size := 40_000 + i%2*40_000 // below and beyond the largest that is kept
+		size := mailBytesMax/2 + i%2*mailBytesMax // below and beyond the largest that is kept
 		s.c.Post(bytes.Repeat([]byte("x"), size))
 		c.expectX(size)
 		s.c.Post([]byte("x"))

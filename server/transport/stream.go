@@ -75,18 +75,19 @@ func newStream(t *Transport, raw net.Conn, at endpoints) *stream {
 	return s
 }
 
-func (s *stream) Post(b []byte) {
+func (s *stream) Post(b []byte) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.mu.gone || s.mu.kill || len(b) == 0 {
-		return
+		return s.OutputBytes()
 	}
 	s.mu.posted = append(s.mu.posted, b...)
-	s.outBytes.Add(int64(len(b)))
+	waiting := s.outBytes.Add(int64(len(b)))
 	if !s.mu.writing {
 		s.mu.writing = true
 		s.t.streamWG.Go(s.yield)
 	}
+	return int(waiting)
 }
 
 func (s *stream) Claim(dst []byte) []byte {

@@ -63,8 +63,8 @@ type Session interface {
 // Conn is what others may do with a client. Every method may be called from any goroutine, also from within Feed,
 // where the effect comes after Feed has returned; none of them blocks. After the connection is gone they do nothing.
 type Conn interface {
-	// Post sends a copy of b after what is already queued.
-	Post(b []byte)
+	// Post sends a copy of b after what is already queued, and returns OutputBytes.
+	Post(b []byte) int
 	// Claim moves what was posted and is not being written yet to the end of dst, for a session that wants it before, or
 	// among, its own output. It may be called from within Feed only. OutputBytes tells there whether it finds anything.
 	Claim(dst []byte) []byte
