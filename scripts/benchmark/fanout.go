@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	fanoutPublishers = 10
+	fanoutPublishers = 50
 	fanoutChannel    = "channel"
 )
 
@@ -34,8 +34,8 @@ func (b *bench) fanout() error {
 		title: fmt.Sprintf("PUBLISH per core: %d publishers, %d-byte messages, %d rounds of %v in turns", fanoutPublishers, valueBytes,
 			b.rounds, b.roundTime),
 		header: speedHeader,
-		remarks: []string{speedRemark, "A publisher sends its next batch when all subscribers have what all publishers have sent: nothing " +
-			"is counted that was not delivered."},
+		remarks: []string{speedRemark, "Publishers wait for their replies, and for subscribers that are behind; a round ends when " +
+			"everything that was published has arrived."},
 	}
 	servers := [2]*server{ours, peer}
 	for _, subscribers := range fanoutSizes {
@@ -66,23 +66,33 @@ func (b *bench) fanout() error {
 }
 
 // crowd are publishers and subscribers of one channel. All messages have the same length, and all replies, so that counting
-// bytes tells when everything has arrived.
+// bytes tells what has arrived.
 type crowd struct {
-	epoll     int
-	sockets   []int // the publishers, then the subscribers
-	batch     []byte
-	turnBytes int // that come back when each publisher has sent a batch
-	turnCount int // commands of a turn
-	buffer    []byte
+	epoll      int
+	sockets    []int // the publishers, then the subscribers
+	batch      []byte
+	depth      int
+	replyBytes int
+	groupBytes int // of one message to all subscribers
+	buffer     []byte
+	events     []unix.EpollEvent
+
+	waiting     [fanoutPublishers]int // bytes of replies still to come
+	sentAt      [fanoutPublishers]time.Time
+	idle        []int // publishers that wait for the subscribers
+	published   int   // messages
+	undelivered int   // bytes of messages still to come
+	latency     *hdrhistogram.Histogram
 }
 
 // newCrowd connects and subscribes.
 func newCrowd(address string, subscribers, depth int) (c *crowd, err error) {
 	text := bytes.Repeat([]byte("m"), valueBytes)
 	one := fmt.Appendf(nil, "*3\r\n$7\r\nPUBLISH\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n", len(fanoutChannel), fanoutChannel, len(text), text)
-	c = &crowd{batch: bytes.Repeat(one, depth), buffer: make([]byte, readBufferBytes), turnCount: fanoutPublishers * depth}
+	c = &crowd{batch: bytes.Repeat(one, depth), depth: depth, buffer: make([]byte, readBufferBytes),
+		events: make([]unix.EpollEvent, 256), replyBytes: len(":\r\n") + len(strconv.Itoa(subscribers))}
 	message := fmt.Appendf(nil, "*3\r\n$7\r\nmessage\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n", len(fanoutChannel), fanoutChannel, len(text), text)
-	c.turnBytes = c.turnCount * (len(":\r\n") + len(strconv.Itoa(subscribers)) + subscribers*len(message))
+	c.groupBytes = subscribers * len(message)
 	if c.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return nil, err
 	}
@@ -97,7 +107,7 @@ func newCrowd(address string, subscribers, depth int) (c *crowd, err error) {
 			err = subscribe(socket)
 		}
 		err = errors.Join(err, unix.SetNonblock(socket, true),
-			unix.EpollCtl(c.epoll, unix.EPOLL_CTL_ADD, socket, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(socket)}))
+			unix.EpollCtl(c.epoll, unix.EPOLL_CTL_ADD, socket, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(i)}))
 		if err != nil {
 			c.close()
 			return nil, err
@@ -148,49 +158,72 @@ func (c *crowd) measure(s *server, d time.Duration) (round, error) {
 	})
 }
 
-// run publishes turn after turn.
+// run publishes for the time given, and then waits until everything has arrived.
 func (c *crowd) run(d time.Duration) (outcome, error) {
-	done := outcome{latency: hdrhistogram.New(1000, int64(time.Minute), 3)}
-	for begin := time.Now(); time.Since(begin) < d; {
-		turn := time.Now()
-		if err := c.turn(); err != nil {
-			return done, err
-		}
-		done.latency.RecordValue(time.Since(turn).Nanoseconds())
-		done.commands += c.turnCount
+	c.published, c.latency = 0, hdrhistogram.New(1000, int64(time.Minute), 3)
+	end := time.Now().Add(d)
+	c.idle = c.idle[:0]
+	for publisher := range fanoutPublishers {
+		c.idle = append(c.idle, publisher)
 	}
-	return done, nil
+	for {
+		if ended := time.Now().After(end); !ended && c.undelivered <= 2*fanoutPublishers*c.depth*c.groupBytes {
+			for _, publisher := range c.idle {
+				if err := c.publish(publisher); err != nil {
+					return outcome{}, err
+				}
+			}
+			c.idle = c.idle[:0]
+		} else if ended && c.undelivered == 0 && len(c.idle) == fanoutPublishers {
+			return outcome{commands: c.published, latency: c.latency}, nil
+		}
+		if err := c.receive(); err != nil {
+			return outcome{}, err
+		}
+	}
 }
 
-// turn has each publisher send a batch, and returns when all replies and messages have arrived.
-func (c *crowd) turn() error {
-	for _, socket := range c.sockets[:fanoutPublishers] {
-		if n, err := unix.Write(socket, c.batch); n < len(c.batch) {
-			return fmt.Errorf("publish: %d of %d bytes sent: %w", n, len(c.batch), errors.Join(err, io.ErrShortWrite))
-		}
+// publish sends a batch.
+func (c *crowd) publish(publisher int) error {
+	if n, err := unix.Write(c.sockets[publisher], c.batch); n < len(c.batch) {
+		return fmt.Errorf("publish: %d of %d bytes sent: %w", n, len(c.batch), errors.Join(err, io.ErrShortWrite))
 	}
-	var events [256]unix.EpollEvent
+	c.sentAt[publisher] = time.Now()
+	c.published += c.depth
+	c.waiting[publisher] = c.depth * c.replyBytes
+	c.undelivered += c.depth * c.groupBytes
+	return nil
+}
+
+// receive waits for replies and messages, and reads once what each client has.
+func (c *crowd) receive() error {
 	const waitMs = 5000
-	for waiting := c.turnBytes; waiting > 0; {
-		n, err := unix.EpollWait(c.epoll, events[:], waitMs)
-		if err == unix.EINTR {
+	n, err := unix.EpollWait(c.epoll, c.events, waitMs)
+	if err == unix.EINTR {
+		return nil
+	}
+	if err != nil || n == 0 {
+		return fmt.Errorf("%d bytes of messages have not come: %w", c.undelivered, errors.Join(err, unix.ETIMEDOUT))
+	}
+	for _, event := range c.events[:n] {
+		index := int(event.Fd)
+		n, err := unix.Read(c.sockets[index], c.buffer)
+		if err == unix.EAGAIN || err == unix.EINTR {
 			continue
 		}
 		if err != nil || n == 0 {
-			return fmt.Errorf("%d of %d bytes of replies and messages have not come: %w", waiting, c.turnBytes, errors.Join(err, unix.ETIMEDOUT))
+			return fmt.Errorf("read: %w", errors.Join(err, io.ErrUnexpectedEOF))
 		}
-		for _, event := range events[:n] {
-			n, err := unix.Read(int(event.Fd), c.buffer)
-			if err != nil && err != unix.EAGAIN && err != unix.EINTR {
-				return fmt.Errorf("read: %w", err)
-			}
-			if n == 0 {
-				return errors.New("the server closed a connection under load")
-			}
-			waiting -= max(n, 0)
-			if waiting < 0 {
-				return errors.New("the server sent more than was published")
-			}
+		left := &c.undelivered
+		if index < fanoutPublishers {
+			left = &c.waiting[index]
+		}
+		if *left -= n; *left < 0 {
+			return errors.New("the server sent more than was published")
+		}
+		if index < fanoutPublishers && *left == 0 {
+			c.latency.RecordValue(time.Since(c.sentAt[index]).Nanoseconds())
+			c.idle = append(c.idle, index)
 		}
 	}
 	return nil
