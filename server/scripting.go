@@ -208,6 +208,9 @@ func (c *client) mayRunScript(r *scriptRun) (problem string) {
 		return "ERR Can not execute a script with write flag using *_ro command."
 	}
 	if r.flags&(lua.AllowOOM|lua.NoWrites) == 0 && c.s.memory.limit != 0 && c.memoryFull {
+		if !c.inExec { // Redis says so when it dispatches the command
+			return errOutOfMemory
+		}
 		return "OOM allow-oom flag is not set on the script, can not run it when used memory > 'maxmemory'"
 	}
 	return ""
