@@ -12,6 +12,7 @@ import (
 	glua "github.com/yuin/gopher-lua"
 
 	"kvserver/config"
+	"kvserver/info"
 	"kvserver/server/lua"
 )
 
@@ -292,6 +293,7 @@ func (s *Server) scriptRuntime() *lua.Runtime {
 func (st *scripting) lend(c *client) {
 	sc := st.client
 	sc.conn, sc.id, sc.user, sc.db, sc.aside, sc.noTouch = c.conn, c.id, c.user, c.db, c.aside, c.noTouch
+	sc.importSource = c.importSource
 }
 
 // compile makes a script of its text, or answers with what is wrong with it.
@@ -453,6 +455,12 @@ func (st *scripting) used(s *script) {
 		st.kept.remove(s)
 		st.kept.push(s)
 	}
+}
+
+// memoryInfo tells what the texts of scripts take. What the Lua state holds lies on the Go heap with all else.
+func (st *scripting) memoryInfo(w *info.Writer) {
+	w.Int("used_memory_scripts_eval", st.bytes)
+	w.Int("number_of_cached_scripts", int64(len(st.byName)))
 }
 
 // scriptList is a list of scripts in the order of their latest use.
