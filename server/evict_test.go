@@ -107,7 +107,7 @@ func TestScriptsWithoutMemory(t *testing.T) {
 	if got := do(c, "EVAL", "redis.call('del','k') "+set, "1", "k"); got != "+OK\r\n" {
 		t.Errorf("a script that has written: %q", got)
 	}
-	if got := do(c, "EVAL", "#!lua\n"+get, "1", "k"); got != "-OOM allow-oom flag is not set on the script, can not run it when used memory > 'maxmemory'\r\n" {
+	if got := do(c, "EVAL", "#!lua\n"+get, "1", "k"); got != "-OOM command not allowed when used memory > 'maxmemory'.\r\n" {
 		t.Errorf("a script with a line of flags: %q", got)
 	}
 	if got := do(c, "EVAL", "#!lua flags=allow-oom\n"+set, "1", "k"); got != "+OK\r\n" {
