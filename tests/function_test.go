@@ -197,3 +197,25 @@ func TestFunctionsAreForThosePermitted(t *testing.T) {
 	}
 	admin.want(":1\r\n", "LLEN", "list")
 }
+
+// TestFunctionsWithoutMemory: which functions run while memory is full.
+func TestFunctionsWithoutMemory(t *testing.T) {
+	const library = "#!lua name=lib\n" + `
+local function set(keys) return redis.call('SET', keys[1], 1) end
+local function get(keys) return redis.call('GET', keys[1]) end
+redis.register_function('set', set)
+redis.register_function('get', get)
+redis.register_function{function_name='set_anyway', callback=set, flags={'allow-oom'}}
+redis.register_function{function_name='get_only', callback=get, flags={'no-writes'}}`
+	ours, theirs := ownServer(t).dial(), startPeer(t).dial()
+	for _, command := range [][]string{
+		{"FUNCTION", "LOAD", library}, {"SET", "k", "v"}, {"CONFIG", "SET", "maxmemory", "1"},
+		{"FCALL", "set", "1", "k"}, {"FCALL", "get", "1", "k"}, {"FCALL", "get_only", "1", "k"}, {"FCALL_RO", "get_only", "1", "k"},
+		{"FCALL", "set_anyway", "1", "k"}, {"FUNCTION", "LOAD", "REPLACE", library}, {"FUNCTION", "RESTORE", "x"},
+		{"FUNCTION", "DELETE", "lib"}, {"FUNCTION", "FLUSH"}, {"CONFIG", "SET", "maxmemory", "0"},
+	} {
+		if got, want := ours.do(command...), theirs.do(command...); got != want {
+			t.Errorf("%s:\n got %q\nwant %q", quoteArgs(command), got, want)
+		}
+	}
+}
