@@ -57,6 +57,7 @@ func TestAsidePastItsTime(t *testing.T) {
 	runEchoAside(s, release)
 	c, other, leaver := newTestClient(t, s), newTestClient(t, s), newTestClient(t, s)
 	do(leaver, "WATCH", "k")
+	do(other, "WATCH", "k")
 	reply, v := feed(c, request("PING")+request("MULTI")+request("SET", "k", "1")+request("ECHO", "long")+request("ECHO", "long")+request("EXEC"))
 	if reply != "+PONG\r\n+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n" || v != transport.Park {
 		t.Fatalf("got %q, verdict %d", reply, v)
@@ -67,6 +68,7 @@ func TestAsidePastItsTime(t *testing.T) {
 	for _, step := range []struct{ command, want string }{
 		{"GET", "-" + errBusyScript + "\r\n"}, {"MULTI", "+OK\r\n"}, {"PING", "-" + errBusyScript + "\r\n"},
 		{"EXEC", "-EXECABORT Transaction discarded because of: " + errBusyScript + "\r\n"},
+		{"UNWATCH", "+OK\r\n"}, {"MULTI", "+OK\r\n"}, {"DISCARD", "+OK\r\n"}, {"RESET", "+RESET\r\n"},
 	} {
 		args := []string{step.command}
 		if step.command == "GET" {
@@ -87,8 +89,8 @@ func TestAsidePastItsTime(t *testing.T) {
 	if want := "*3\r\n+OK\r\n$4\r\nlong\r\n$4\r\nlong\r\n"; posted != want || connOf(c).resumed == 0 {
 		t.Errorf("posted %q, resumed %d times", posted, connOf(c).resumed)
 	}
-	if connOf(other).resumed == 0 {
-		t.Error("who had to wait was not resumed")
+	if connOf(other).resumed == 0 || other.watcher.Watching() {
+		t.Errorf("who had to wait was resumed %d times, and watches %d keys", connOf(other).resumed, other.watcher.Len())
 	}
 	if got := do(c, "GET", "k"); got != "$1\r\n1\r\n" {
 		t.Errorf("afterwards: %q", got)

@@ -57,7 +57,7 @@ func (c *client) dispatch(args [][]byte) bool {
 		c.reject(cmd, c.s.busyText())
 		return true
 	}
-	if c.slot.busy && (cmd.flags&locksForWriting != 0 || c.watcher.Watching() || c.monitoring) {
+	if c.slot.busy && (cmd.flags&locksForWriting != 0 || c.monitoring) {
 		c.slot.afterBusy = append(c.slot.afterBusy, c.conn.Resume)
 		return false
 	}

@@ -66,6 +66,7 @@ type client struct {
 	inExec   bool
 	inScript bool // it runs what scripts call
 	watcher  store.Watcher
+	unwatch  bool // its keys are forgotten once the server is no longer busy
 
 	queryBytes int  // input of the batch being run, or what the latest one left
 	closed     bool // killed, or gone

@@ -71,7 +71,22 @@ func discard(c *client, _ [][]byte) {
 // discardMulti leaves MULTI and forgets watched keys.
 func (c *client) discardMulti() {
 	c.multi = nil
-	c.view.Unwatch(&c.watcher)
+	c.forgetWatched()
+}
+
+// forgetWatched ends WATCH. What keeps the server busy has the shards that know of it, without their locks, so that they are
+// told afterwards: nobody sees a difference, since neither WATCH nor EXEC is taken before that.
+func (c *client) forgetWatched() {
+	switch {
+	case !c.slot.busy || !c.watcher.Watching():
+		c.view.Unwatch(&c.watcher)
+	case !c.unwatch:
+		c.unwatch = true
+		c.slot.afterBusy = append(c.slot.afterBusy, func() {
+			c.unwatch = false
+			c.view.Unwatch(&c.watcher)
+		})
+	}
 }
 
 // watch runs under the lock of its keys, in which the store registers the watcher.
@@ -89,7 +104,7 @@ func watch(c *client, args [][]byte) {
 // unwatch has nothing to do inside EXEC, which forgets all watched keys once its locks are released.
 func unwatch(c *client, _ [][]byte) {
 	if !c.inExec {
-		c.view.Unwatch(&c.watcher)
+		c.forgetWatched()
 	}
 	c.ok()
 }
