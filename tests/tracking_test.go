@@ -1,0 +1,280 @@
+package tests
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// invalidation is the message about keys that a client of RESP3 is sent, and redirected the one of RESP2.
+func invalidation(keys ...string) string { return ">2\r\n" + bulk("invalidate") + bulks(keys...) }
+
+func redirected(keys ...string) string {
+	return "*3\r\n" + bulk("message") + bulk("__redis__:invalidate") + bulks(keys...)
+}
+
+// tracker opens a connection of RESP3 that tracks keys.
+func (s *server) tracker(options ...string) *conn {
+	s.t.Helper()
+	c := s.dial()
+	c.do("HELLO", "3")
+	c.ok(append([]string{"CLIENT", "TRACKING", "ON"}, options...)...)
+	return c
+}
+
+// hears compares what a connection was sent before it is answered again.
+func (c *conn) hears(want ...string) {
+	c.t.Helper()
+	c.send(string(encode("ECHO", "heard")))
+	var got []string
+	for reply := c.reply(); reply != bulk("heard"); reply = c.reply() {
+		got = append(got, reply)
+	}
+	if !slices.Equal(got, want) {
+		c.t.Errorf("heard %q, want %q", got, want)
+	}
+}
+
+// id is the id of the client of a connection.
+func (c *conn) id() string {
+	c.t.Helper()
+	return strings.Trim(c.do("CLIENT", "ID"), ":\r\n")
+}
+
+const trackingGrammar = `
+CLIENT TRACKING ON
+CLIENT TRACKING ON NOLOOP
+CLIENT TRACKING ON OPTIN
+CLIENT TRACKING ON OPTOUT
+CLIENT TRACKING ON OPTIN NOLOOP
+CLIENT TRACKING ON OPTIN OPTOUT
+CLIENT TRACKING ON BCAST
+CLIENT TRACKING ON BCAST PREFIX P
+CLIENT TRACKING ON BCAST NOLOOP PREFIX P PREFIX P
+CLIENT TRACKING ON BCAST OPTIN
+CLIENT TRACKING ON PREFIX P
+CLIENT TRACKING ON REDIRECT I
+CLIENT TRACKING ON REDIRECT I NOLOOP
+CLIENT TRACKING ON REDIRECT I BCAST
+CLIENT TRACKING ON REDIRECT I REDIRECT I
+CLIENT TRACKING ON REDIRECT 0
+CLIENT TRACKING ON REDIRECT 123456789
+CLIENT TRACKING ON REDIRECT x
+CLIENT TRACKING ON REDIRECT
+CLIENT TRACKING ON PREFIX
+CLIENT TRACKING ON what
+CLIENT TRACKING maybe
+CLIENT TRACKING OFF
+CLIENT TRACKING OFF
+CLIENT TRACKING OFF BCAST OPTIN
+CLIENT CACHING YES
+CLIENT CACHING YES
+CLIENT CACHING NO
+CLIENT CACHING maybe
+CLIENT CACHING
+CLIENT TRACKINGINFO
+CLIENT TRACKINGINFO
+CLIENT TRACKINGINFO x
+CLIENT GETREDIR
+HELLO 2
+HELLO 3
+HELLO 3
+RESET
+SUBSCRIBE ch
+UNSUBSCRIBE ch
+MULTI
+MULTI
+EXEC
+EXEC
+DISCARD
+SELECT 0
+SELECT 1
+FLUSHALL
+FLUSHDB
+GET K
+GET K
+GET K
+MGET K K K
+EXISTS K K
+TTL K
+TYPE K
+STRLEN K
+LRANGE K 0 -1
+OBJECT REFCOUNT K
+GETRANGE K 0 1
+GETEX K PERSIST
+GETDEL K
+SET K v
+SET K v
+SET K v
+SET K v XX
+MSET K a K b
+DEL K
+DEL K K
+UNLINK K
+APPEND K x
+INCR K
+LPUSH K a
+LPOP K
+EXPIRE K 100
+EXPIRE K -1
+PERSIST K
+RENAME K K
+COPY K K
+MOVE K 1
+nosuchcommand`
+
+// The null of an invalidation of everything is that of the version which the client speaks that is told; Redis takes that of
+// the client that tracks.
+var (
+	everything  = regexp.MustCompile(`(invalidate\r\n)(?:_|\$-1)\r\n`)
+	aboutKeys   = regexp.MustCompile(`^(?:>2\r\n\$\d+\r\n(?:invalidate|tracking-redir-broken)|\*3\r\n\$7\r\nmessage\r\n\$20\r\n__redis__:invalidate)\r\n`)
+	redirection = regexp.MustCompile(`(redirect\r\n|broken\r\n):(\d+)\r\n`)
+)
+
+// tracked is one of the connections of a differential test.
+type tracked struct {
+	*conn
+	number, first int  // its id, and that of the first connection of the test
+	multi         bool // inside MULTI
+	early         []string
+}
+
+// take sends a command and returns its reply. Of keys that others track, and that are redirected to the client which changes
+// them, Redis tells before the reply, we after it.
+func (c *tracked) take(args []string) string {
+	c.t.Helper()
+	reply := c.do(args...)
+	for aboutKeys.MatchString(reply) {
+		c.early = append(c.early, reply)
+		reply = c.reply()
+	}
+	switch name := strings.ToUpper(args[0]); {
+	case name == "MULTI" && reply == "+OK\r\n":
+		c.multi = true
+	case name == "EXEC" || name == "DISCARD" || name == "RESET":
+		c.multi = false
+	}
+	if len(args) > 1 && args[1] == "GETREDIR" && reply[0] == ':' {
+		reply = "redirect\r\n" + reply
+	}
+	return c.plain(reply)
+}
+
+// heard is all that comes before another command is answered, one that leaves CLIENT CACHING alone.
+func (c *tracked) heard() string {
+	c.t.Helper()
+	mark := []string{"CLIENT", "NO-EVICT", "mark"}
+	if c.multi {
+		mark = []string{"WATCH", "mark"}
+	}
+	c.send(string(encode(mark...)))
+	all := c.early
+	for reply := c.reply(); reply[0] != '-'; reply = c.reply() {
+		all = append(all, reply)
+	}
+	if c.early = nil; len(all) > 1 {
+		slices.Sort(all)
+	}
+	return c.plain(strings.Join(all, ""))
+}
+
+// plain replaces what differs between servers.
+func (c *tracked) plain(text string) string {
+	text = handshakes.ReplaceAllString(everything.ReplaceAllString(text, "${1}null"), "")
+	return redirection.ReplaceAllStringFunc(text, func(found string) string {
+		m := redirection.FindStringSubmatch(found)
+		if id, _ := strconv.Atoi(m[2]); id > 0 {
+			return m[1] + "#" + strconv.Itoa(id-c.first)
+		}
+		return found
+	})
+}
+
+// TestTrackingDifferential sends the same random commands to us and to redis-server over a few connections, and compares all
+// bytes that each connection is sent.
+func TestTrackingDifferential(t *testing.T) {
+	const conns, rounds, steps = 4, 40, 120
+	servers := [2]*server{startServer(t), startPeer(t)}
+	grammar := grammarLines(trackingGrammar)
+	for round := range rounds {
+		r := rand.New(rand.NewPCG(*seed, 7000+uint64(round)))
+		var all [2][conns]*tracked
+		open := func(side, i int) {
+			c := &tracked{conn: servers[side].dial()}
+			c.number, _ = strconv.Atoi(c.id())
+			if c.first = c.number; all[side][0] != nil {
+				c.first = all[side][0].first
+			}
+			all[side][i] = c
+		}
+		for side := range servers {
+			for i := range conns {
+				open(side, i)
+			}
+			all[side][0].do("FLUSHALL")
+		}
+		var history []string
+		failed := func(i int, ours, theirs string) {
+			t.Helper()
+			t.Fatalf("seed %d, round %d, connection %d:\n got %q\nwant %q\nafter\n%s", *seed, round, i, ours, theirs, strings.Join(history, "\n"))
+		}
+		for range steps {
+			i := r.IntN(conns)
+			if i == conns-1 && r.IntN(25) == 0 {
+				history = append(history, fmt.Sprint(i, " closes and is opened again"))
+				for side := range servers {
+					was := fmt.Sprintf("id=%d ", all[side][i].number)
+					all[side][i].nc.Close()
+					open(side, i)
+					eventually(t, "the connection is gone", func() bool { return !strings.Contains(all[side][i].do("CLIENT", "LIST"), was) })
+				}
+				continue
+			}
+			line := strings.Fields(grammar[r.IntN(len(grammar))])
+			if line[0] == "HELLO" && all[0][i].multi {
+				continue // Redis decides at the end of a transaction whether its client understands what it has caused
+			}
+			target := r.IntN(conns)
+			for k, word := range line {
+				switch word {
+				case "K":
+					line[k] = []string{"a", "aa", "ab", "b"}[r.IntN(4)]
+				case "P":
+					line[k] = []string{"a", "aa", "b", "ab"}[r.IntN(4)]
+				}
+			}
+			history = append(history, fmt.Sprintf("%d: %s (I: %d)", i, quoteArgs(line), target))
+			var replies [2]string
+			for side := range servers {
+				args := slices.Clone(line)
+				for k, word := range args {
+					if word == "I" {
+						args[k] = strconv.Itoa(all[side][target].number)
+					}
+				}
+				replies[side] = all[side][i].take(args)
+			}
+			if replies[0] != replies[1] {
+				failed(i, replies[0], replies[1])
+			}
+			for j := range conns {
+				if ours, theirs := all[0][j].heard(), all[1][j].heard(); ours != theirs {
+					failed(j, ours, theirs)
+				}
+			}
+		}
+		for side := range servers {
+			for i := range conns {
+				all[side][i].nc.Close()
+			}
+			w := servers[side].dial()
+			eventually(t, "all are gone", func() bool { return strings.Count(w.do("CLIENT", "LIST"), "id=") == 1 })
+			w.nc.Close()
+		}
+	}
+}
