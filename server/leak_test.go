@@ -36,6 +36,7 @@ func TestNoGoroutineIsLeft(t *testing.T) {
 		request("PING"), request("BLPOP", "l", "100"), request("BLPOP", "l", "0"), request("SUBSCRIBE", "ch") + request("PSUBSCRIBE", "*"),
 		request("MULTI") + request("SET", "k", "v"), request("WATCH", "k"), request("MONITOR"), request("SET", "k", "v", "PX", "1"), "*3\r\n$3\r\nSET",
 		request("XREAD", "BLOCK", "0", "STREAMS", "s", "$"), request("CLIENT", "PAUSE", "1"),
+		request("EVAL", "return redis.call('INCR', KEYS[1])", "1", "n"),
 	}
 	var conns []net.Conn
 	dial := func(first string) {

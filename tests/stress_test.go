@@ -337,6 +337,12 @@ func (st *storm) halfTransacts(l *link) error {
 	return err
 }
 
+// scripts changes the same two keys.
+func (st *storm) scripts(l *link) error {
+	_, err := l.exchange([]string{"EVAL", "redis.call('INCR', KEYS[1]) return redis.call('INCR', KEYS[2])", "2", "left", "right"})
+	return err
+}
+
 func (st *storm) blocks(l *link) error {
 	_, err := l.exchange([]string{"BLPOP", "list", "nolist", "0"})
 	return err
@@ -369,6 +375,7 @@ func TestKillStorm(t *testing.T) {
 		st.again(st.pipelines)
 		st.again(st.transacts)
 		st.again(st.halfTransacts)
+		st.again(st.scripts)
 		st.again(st.blocks)
 		st.again(st.subscribes)
 		st.again(st.pushes)
