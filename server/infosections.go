@@ -155,6 +155,7 @@ func (s *Server) statsInfo(w *info.Writer) {
 	w.Int("expired_time_cap_reached_count", s.counters.expireCapped.Load())
 	w.Int("expire_cycle_cpu_milliseconds", s.counters.expireNs.Load()/1e6)
 	w.Int("evicted_keys", evicted)
+	w.Int("evicted_scripts", s.scripts.evicted)
 	w.Int("evicted_clients", s.counters.evictedClients.Load())
 	fullMs, fullMsTotal := s.fullMs()
 	w.Int("total_eviction_exceeded_time", fullMsTotal)

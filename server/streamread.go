@@ -42,6 +42,9 @@ func xreadgroup(c *client, args [][]byte) { c.readStreams(args, true) }
 func (c *client) readStreams(args [][]byte, inGroup bool) {
 	var q streamRead
 	ids, problem := q.parse(c.cmd, args, inGroup)
+	if problem == "" && q.blocks && c.inScript {
+		problem = "ERR " + c.cmd.fullName + " command is not allowed with BLOCK option from scripts"
+	}
 	if problem == "" {
 		problem = q.find(c, ids)
 	}

@@ -105,6 +105,7 @@ var onlyOurs = map[string]string{
 	"client|capa":          "Valkey 8.0",
 	"client|import-source": "Valkey 8.1",
 	"client|setinfo":       "Redis 7.2",
+	"script|show":          "Valkey 8.0",
 	"client|no-touch":      "Redis 7.2",
 	"hexpire":              "Redis 7.4",
 	"hexpireat":            "Redis 7.4",

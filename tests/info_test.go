@@ -38,6 +38,7 @@ var infoOnlyOurs = map[string]string{
 	"handler_panics":                            "a panic answers one client and is counted",
 	"pubsub_clients":                            "Redis 7.4",
 	"watching_clients":                          "Redis 7.4",
+	"evicted_scripts":                           "Redis 7.4",
 	"total_watched_keys":                        "Redis 7.4",
 	"expired_subkeys":                           "Redis 7.4",
 	"total_blocking_keys":                       "Redis 7.2",
