@@ -50,6 +50,7 @@ var parts = []part{
 	{"tracking", "cost of hot key tracking, switched on and off in one process", (*bench).tracking, false},
 	{"memory", "bytes per key, after overwrites, after FLUSHALL, idle connections, collections", (*bench).memory, true},
 	{"elements", "bytes per element of each type of collection beside the peer", (*bench).elements, true},
+	{"evict", "SET while keys are evicted, hit ratios, and resident memory under churn beside the peer", (*bench).evict, true},
 	{"stalls", "longest wait of another client while a collection of ten million elements is removed", (*bench).stalls, true},
 	{"accuracy", "recall and error of the reported keys on Zipf streams (go run ./hotkeys/accuracy)", (*bench).accuracy, false},
 	{"micro", "Go benchmarks of one recorded access", (*bench).micro, false},
