@@ -20,6 +20,6 @@
 //	               database of that server is flushed.
 //	KVSERVER_BIN   a server binary to start, instead of building cmd/kvserver.
 //	PEER           the redis-server binary to compare with ("redis-server").
-//	PEER_REQUIRED  if not empty, a missing peer fails the tests that need one
-//	               rather than skipping them. CI sets it.
+//	PEER_REQUIRED  if not empty, a missing peer, and missing Node or npm, fail the
+//	               tests that need them rather than skipping them.
 package tests

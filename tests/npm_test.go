@@ -30,17 +30,6 @@ var nodeClients = []struct {
 	{"redis5", "redis.js", 18},
 }
 
-// nodeNeeds are commands without which a case cannot succeed.
-var nodeNeeds = map[string]string{
-	"scripts": "eval", "functions": "fcall", "users of ACL": "eval",
-	"client-side caching by redirection": "client|tracking", "client-side caching": "client|tracking",
-}
-
-// lacks tells that the server does not have a command.
-func (s *server) lacks(command string) bool {
-	return strings.HasSuffix(s.dial().do("COMMAND", "INFO", command), "-1\r\n")
-}
-
 // errNoNode is why the tests of npm's libraries cannot run here.
 var errNoNode = errors.New("NOT TRIED with ioredis and node-redis")
 
@@ -122,9 +111,6 @@ func TestNodeClients(t *testing.T) {
 					t.Fatal(err)
 				}
 				t.Run(result.Name, func(t *testing.T) {
-					if command := nodeNeeds[result.Name]; command != "" && s.lacks(command) {
-						t.Skipf("there is no %s yet", command)
-					}
 					if result.Error != "" {
 						t.Error(result.Error)
 					}

@@ -137,6 +137,17 @@ func TestRedisCLIBigKeys(t *testing.T) {
 	}
 }
 
+// TestRedisCLIHotKeys finds the key that was asked for most, by the counters of allkeys-lfu.
+func TestRedisCLIHotKeys(t *testing.T) {
+	s := startServer(t, "--maxmemory-policy", "allkeys-lfu", "--maxmemory", "100mb")
+	(cli{server: s, stdin: "MSET cold 1 hot 2 lukewarm 3\n" + strings.Repeat("GET hot\n", 3000) + strings.Repeat("GET lukewarm\n", 60)}).run(t)
+	got := (cli{server: s}).run(t, "--hotkeys")
+	found := regexp.MustCompile(`(?s)Sampled 3 keys in the keyspace!\nhot key found with counter: (\d+)\tkeyname: "hot"\nhot key found with counter: (\d+)\tkeyname: "lukewarm"\n`)
+	if !found.MatchString(got) {
+		t.Errorf("redis-cli --hotkeys: %s", got)
+	}
+}
+
 // TestRedisCLIEval runs a script from a file.
 func TestRedisCLIEval(t *testing.T) {
 	s := startServer(t)
