@@ -390,7 +390,9 @@ func newHandler(L *lua.LState, handle func(L *lua.LState, raised *frame, v lua.L
 		if s, isString := v.(lua.LString); isString && raised != nil && !raised.Fn.IsG {
 			v = lua.LString(machineError(w, raised, string(s)))
 		}
-		L.Push(handle(L, raised, v))
+		v = handle(L, raised, v)
+		closeUpvalues(L, w.from)
+		L.Push(v)
 		return 1
 	})
 }
@@ -402,18 +404,16 @@ func protect(L *lua.LState, nargs int, handler *lua.LFunction) (v lua.LValue, ok
 	if rt.nested >= protectedMax {
 		raise(L, "C stack overflow")
 	}
-	rt.nested++
-	w.protects++
-	nested, thread, base := rt.nested, L.G.CurrentThread, L.GetTop()-nargs-1
-	slot := registryOf(L).top - nargs - 1
+	nested, protects, before := rt.nested, w.protects, w.from
+	thread, base, own := L.G.CurrentThread, L.GetTop()-nargs-1, registryOf(L).top-nargs-1
+	rt.nested, w.protects, w.from = nested+1, protects+1, own
 	err := L.PCall(nargs, lua.MultRet, handler)
-	rt.nested = nested - 1
-	w.protects--
-	*hasErrorFunc(L) = w.protects > 0 // see closeUpvalues
+	rt.nested, w.protects, w.from = nested, protects, before
+	*hasErrorFunc(L) = protects > 0 // see closeUpvalues
 	if err == nil {
 		return nil, true
 	}
-	closeUpvalues(L, slot)
+	closeUpvalues(L, own) // if the handler did not come so far
 	L.G.CurrentThread = thread
 	L.SetTop(base)
 	fault, isLua := err.(*lua.ApiError)

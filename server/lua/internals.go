@@ -96,6 +96,9 @@ func closeUpvalues(L *lua.LState, from int) {
 	head := upvaluesOf(L)
 	for head != nil && *head != nil {
 		if uv := *head; uv.index >= from {
+			if uv.reg.array[uv.index] == nil { // the stack above its top
+				uv.reg.array[uv.index] = lua.LNil
+			}
 			(*lua.Upvalue)(unsafe.Pointer(uv)).Close()
 			*head = uv.next
 			continue

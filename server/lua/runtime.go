@@ -214,7 +214,8 @@ func (rt *Runtime) enter(fn *lua.LFunction, args ...lua.LValue) (v, raised lua.L
 	case fault != nil:
 		panic(fault)
 	case err != nil:
-		rt.nested, rt.resuming, watchOf(L).protects = 0, nil, 0
+		w := watchOf(L)
+		rt.nested, rt.resuming, w.protects, w.from = 0, nil, 0, 0
 		L.G.CurrentThread = L
 		return nil, lua.LString(errStack)
 	}

@@ -17,6 +17,7 @@ type watch struct {
 	depthMax int // of frames
 	topMax   int // of values on the stack
 	protects int // protected calls that run
+	from     int // where the values of the latest of them begin on the stack
 
 	body *lua.LFunction // a coroutine's
 }
