@@ -83,12 +83,12 @@ func TestClientFilters(t *testing.T) {
 func TestClientTraffic(t *testing.T) {
 	s := newTestServer(t)
 	c, other := newTestClient(t, s), newTestClient(t, s)
-	in := request("PING") + request("GET", "k") + request("SUBSCRIBE", "ch")
+	in := request("PING") + request("EVAL", "return redis.call('GET', 'k')", "0") + request("SUBSCRIBE", "ch")
 	out, _ := feed(c, in)
 	do(other, "PUBLISH", "ch", "hello")
 	line, _, _ := strings.Cut(decoded(t, do(other, "CLIENT", "LIST", "ID", "1")).text, "\n")
 	got := fieldsOf(t, line)
-	for name, want := range map[string]int{"tot-net-in": len(in), "tot-net-out": len(out) + len(connOf(c).posted), "tot-cmds": 3} {
+	for name, want := range map[string]int{"tot-net-in": len(in), "tot-net-out": len(out) + len(connOf(c).posted), "tot-cmds": 4} {
 		if got[name] != strconv.Itoa(want) {
 			t.Errorf("%s=%s, want %d", name, got[name], want)
 		}

@@ -79,6 +79,7 @@ func (c *client) callInScript(cmd *command, args [][]byte) {
 	}
 	c.secret, c.pushes = c.secret[:0], nil
 	c.record(cmd, clock.atNs-began)
+	caller.commandTotal++
 }
 
 // Log writes a line to the server's log.
