@@ -38,8 +38,7 @@ const (
 // applyClientLimit computes the limit of maxmemory-clients, which may be a part of maxmemory.
 func (s *Server) applyClientLimit() error {
 	m := &s.clientMemory
-	maxMemory, _ := strconv.ParseInt(s.params.registry.Get("maxmemory")[0][1], 10, 64)
-	m.limitBytes.Store(clientLimit(s.params.maxMemoryClients.Get(), maxMemory))
+	m.limitBytes.Store(clientLimit(s.params.maxMemoryClients.Get(), s.params.eviction.maxMemory.Get()))
 	if m.limitBytes.Load() != 0 {
 		m.askForSweep()
 	}
