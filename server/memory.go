@@ -86,8 +86,10 @@ type memoryUse struct {
 }
 
 // usedBytes is the memory that counts for maxmemory and that INFO tells: keys and values with their index, what clients hold
-// and wait for, the hot keys, and what the server takes by itself.
-func (s *Server) usedBytes() int64 { return s.store.UsedBytes() + s.memory.other.Load() }
+// and wait for, the hot keys, what the server takes by itself, and the least garbage that must be put up with.
+func (s *Server) usedBytes() int64 {
+	return s.store.UsedBytes() + s.store.HeapBytes()/garbageShare + s.memory.other.Load()
+}
 
 // goBytes is what the Go runtime uses and what it holds, which is that and what it keeps for later. It reads four
 // counters; runtime.ReadMemStats would stop the world for them.
@@ -176,11 +178,14 @@ func (s *Server) memoryInfo(w *info.Writer) {
 // the program itself. Under a limit all of that together is to stay below a quarter of maxmemory.
 const (
 	// residentGoal, in percent of maxmemory, is what the Go heap is bounded for; above it, something is done at once.
-	residentGoal = 120
+	residentGoal = 118
 	// programBytes is about what the program takes, of which most is its code.
 	programBytes = 10 << 20
 	// heapRoomMin is what the Go heap may grow by between two collections in any case: with less they would never end.
-	heapRoomMin = 8 << 20
+	heapRoomMin = 4 << 20
+	// garbageShare is the part, 1/16, of what lies on the Go heap by which it may grow, if it takes up so much of the memory that
+	// there is no room for more. The collector then runs often, but values are without pointers, and it is done soon.
+	garbageShare = 16
 )
 
 // boundHeap makes the collector run early enough, while there is a limit. Values above 1 KiB lie on the Go heap, so that its
@@ -193,7 +198,7 @@ func (s *Server) boundHeap() {
 		used, _ := goBytes()
 		all, live := heapBytes()
 		live = max(live, s.store.HeapBytes())
-		bound = max(bound, used-all+live+live/16+heapRoomMin)
+		bound = max(bound, used-all+live+live/garbageShare+heapRoomMin)
 	}
 	if change := bound - m.heapBound; max(change, -change) <= m.heapBound/64 {
 		return // it is not worth the runtime's while

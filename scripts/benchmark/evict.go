@@ -17,11 +17,11 @@ const (
 	evictKeys    = 5_000_000 // far more than fit, so that nearly every SET evicts
 	// Of the trace for the hit ratio: names are drawn by Zipf's law with an exponent of 1.0 and something.
 	traceKeys          = 2_000_000
-	traceAccesses      = 4_000_000
+	traceAccesses      = 3_000_000
 	traceAccessesQuick = 400_000
 	traceExponent      = 1.01
 	traceValueBytes    = 100
-	traceLimitMB       = 50
+	traceLimitMB       = 15
 	traceBatch         = 200
 	// Of the churn: a mixture of values that come, change their sizes, expire and are evicted.
 	churnCommands      = 1_500_000
