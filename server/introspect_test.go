@@ -15,21 +15,22 @@ var differentRows = map[string]string{
 
 // differentDocs are the commands whose arguments differ from those of Redis 7.0.
 var differentDocs = map[string]string{
-	"set":         "Valkey's IFEQ",
-	"client|kill": "MAXAGE, of Redis 7.4, and the options of Valkey 9",
-	"client|list": "the options of Valkey 9",
-	"hscan":       "NOVALUES, of Redis 7.4",
-	"bitop":       "the operations of Redis 8.2",
-	"zrank":       "WITHSCORE, of Redis 7.2",
-	"zrevrank":    "WITHSCORE, of Redis 7.2",
-	"pfmerge":     "sources may be left out, as Redis has documented since 7.2",
-	"pfdebug":     "a system command, as debug",
-	"pfselftest":  "a system command, as debug",
-	"debug":       "Redis marks it as a system command, which no client looks at",
+	"set":          "Valkey's IFEQ",
+	"client|kill":  "MAXAGE, of Redis 7.4, and the options of Valkey 9",
+	"client|list":  "the options of Valkey 9",
+	"hscan":        "NOVALUES, of Redis 7.4",
+	"bitop":        "the operations of Redis 8.2",
+	"zrank":        "WITHSCORE, of Redis 7.2",
+	"zrevrank":     "WITHSCORE, of Redis 7.2",
+	"pfmerge":      "sources may be left out, as Redis has documented since 7.2",
+	"pfdebug":      "a system command, as debug",
+	"pfselftest":   "a system command, as debug",
+	"script|flush": "the name of the argument, of Redis 7.2",
+	"debug":        "Redis marks it as a system command, which no client looks at",
 }
 
 // newerCommands are not in Redis 7.0.
-var newerCommands = []string{"client|capa", "client|import-source", "client|no-touch", "client|setinfo", "delifeq", "hotkeys", "hotkeys|get", "hotkeys|help", "hotkeys|reset",
+var newerCommands = []string{"client|capa", "client|import-source", "script|show", "client|no-touch", "client|setinfo", "delifeq", "hotkeys", "hotkeys|get", "hotkeys|help", "hotkeys|reset",
 	"hexpire", "hexpireat", "hexpiretime", "hgetdel", "hgetex", "hpersist", "hpexpire", "hpexpireat", "hpexpiretime", "hpttl", "hsetex", "httl",
 	"commandlog", "commandlog|get", "commandlog|help", "commandlog|len", "commandlog|reset"}
 
