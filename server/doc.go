@@ -25,7 +25,7 @@
 // hyperloglog.go, geo.go, sort.go, dump.go, keys.go, connection.go, clients.go (and client*.go), transactions.go,
 // introspect.go (COMMAND), admin.go (CONFIG, SHUTDOWN, ...), debug.go, hotkeys.go, pubsub.go. The large families go on in
 // files that begin with their name (zsetrange.go, streamread.go, ...). How commands wait is in blocking.go; what happens to
-// keys is published in notify.go. Users and their permissions are in accounts.go and acl.go. Functions are in
+// keys is published in notify.go, client-side caching is in tracking.go. Users and their permissions are in accounts.go and acl.go. Functions are in
 // functions.go; package lua runs them. The parameters stand in params.go,
 // the INFO sections in infosections.go. To add a command: a row, a handler, a store method with its event, a golden script.
 package server
