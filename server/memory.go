@@ -86,9 +86,9 @@ type memoryUse struct {
 }
 
 // usedBytes is the memory that counts for maxmemory and that INFO tells: keys and values with their index, what clients hold
-// and wait for, the hot keys, what the server takes by itself, and the least garbage that must be put up with.
+// and wait for, the hot keys, what the server takes by itself, and the least garbage and gaps that must be put up with.
 func (s *Server) usedBytes() int64 {
-	return s.store.UsedBytes() + s.store.HeapBytes()/garbageShare + s.memory.other.Load()
+	return s.store.UsedBytes() + s.store.HeapBytes()/gapShare + s.memory.other.Load()
 }
 
 // goBytes is what the Go runtime uses and what it holds, which is that and what it keeps for later. It reads four
@@ -178,7 +178,7 @@ func (s *Server) memoryInfo(w *info.Writer) {
 // the program itself. Under a limit all of that together is to stay below a quarter of maxmemory.
 const (
 	// residentGoal, in percent of maxmemory, is what the Go heap is bounded for; above it, something is done at once.
-	residentGoal = 118
+	residentGoal = 116
 	// programBytes is about what the program takes, of which most is its code.
 	programBytes = 10 << 20
 	// heapRoomMin is what the Go heap may grow by between two collections in any case: with less they would never end.
@@ -186,6 +186,8 @@ const (
 	// garbageShare is the part, 1/16, of what lies on the Go heap by which it may grow, if it takes up so much of the memory that
 	// there is no room for more. The collector then runs often, but values are without pointers, and it is done soon.
 	garbageShare = 16
+	// gapShare is the part of it, 1/8, that counts as used for that garbage and for the gaps between values.
+	gapShare = 8
 )
 
 // boundHeap makes the collector run early enough, while there is a limit. Values above 1 KiB lie on the Go heap, so that its
