@@ -3,6 +3,7 @@ package tests
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -423,4 +424,133 @@ func TestEvalArguments(t *testing.T) {
 	}
 }
 
-var _ = fmt.Sprint
+// TestRunawayScripts: a script past its time is told of and killed; one that has
+// written is not; pcall does not help it.
+func TestRunawayScripts(t *testing.T) {
+	s := startServer(t, "--busy-reply-threshold", "20")
+	c, other := s.dial(), s.dial()
+	busy := func(script string) {
+		t.Helper()
+		c.send(string(encode("EVAL", script, "0")))
+		eventually(t, "the server is busy", func() bool { return strings.HasPrefix(other.do("PING"), "-BUSY Redis is busy running a script.") })
+	}
+	for _, script := range []string{
+		"while true do end", "while true do pcall(error) end", "local function f() while true do pcall(f) end end f()",
+		"local t = {} while true do t[1] = redis.call('get', 'a') end", "return string.rep('a', 1e5):find('.-.-.-b')",
+	} {
+		busy(script)
+		other.ok("SCRIPT", "KILL")
+		if got := c.reply(); !strings.HasPrefix(got, "-ERR Script killed by user with SCRIPT KILL... script: ") {
+			t.Errorf("%s: %q", script, got)
+		}
+		other.want("$-1\r\n", "GET", "a")
+	}
+	other.want("-NOTBUSY No scripts in execution right now.\r\n", "SCRIPT", "KILL")
+
+	busy("redis.call('set', 'a', 1) while redis.call('get', 'a') do end")
+	if got := other.do("SCRIPT", "KILL"); !strings.HasPrefix(got, "-UNKILLABLE Sorry the script already executed write commands") {
+		t.Errorf("killing one that has written: %q", got)
+	}
+	if got := other.do("FUNCTION", "KILL"); !strings.HasPrefix(got, "-UNKILLABLE") {
+		t.Errorf("as a function: %q", got)
+	}
+	s.stop() // ends it
+}
+
+// TestScriptsServeWaiters: who waits for what a script pushes is served when it
+// is over, and sees it as one step.
+func TestScriptsServeWaiters(t *testing.T) {
+	s := startServer(t)
+	c, waiter := s.dial(), s.dial()
+	waiter.send(string(encode("BLPOP", "l", "0")))
+	wantBlocked(c, 1)
+	c.want(":2\r\n", "EVAL", "redis.call('lpush', 'l', 'a') redis.call('lpush', 'l', 'b') return redis.call('llen', 'l')", "0")
+	if got := waiter.reply(); got != "*2\r\n$1\r\nl\r\n$1\r\nb\r\n" {
+		t.Errorf("served %q", got)
+	}
+	waiter.send(string(encode("BLPOP", "m", "0")))
+	wantBlocked(c, 1)
+	c.ok("MULTI")
+	c.want("+QUEUED\r\n", "EVAL", "return redis.call('rpush', KEYS[1], 'x')", "1", "m")
+	c.want("*1\r\n:1\r\n", "EXEC")
+	if got := waiter.reply(); got != "*2\r\n$1\r\nm\r\n$1\r\nx\r\n" {
+		t.Errorf("from a transaction: served %q", got)
+	}
+	if got := c.do("EVAL", "return redis.call('xread', 'block', 0, 'streams', 's', '$')", "0"); !strings.HasPrefix(got, "-ERR xread command is not allowed with BLOCK option from scripts") {
+		t.Errorf("a script that wants to wait: %q", got)
+	}
+}
+
+// TestScriptsSpoilWatch: what a script writes, WATCH sees.
+func TestScriptsSpoilWatch(t *testing.T) {
+	s := startServer(t)
+	c, other := s.dial(), s.dial()
+	c.ok("WATCH", "k")
+	other.ok("EVAL", "return redis.call('set', 'k', 1)", "0")
+	c.ok("MULTI")
+	c.want("+QUEUED\r\n", "GET", "k")
+	c.want("*-1\r\n", "EXEC")
+}
+
+// TestMonitorShowsScripts: the script first, then what it calls, which comes
+// from "lua".
+func TestMonitorShowsScripts(t *testing.T) {
+	s := startServer(t)
+	watcher, c := s.dial(), s.dial()
+	watcher.ok("MONITOR")
+	c.ok("EVAL", "redis.call('select', 2) return redis.call('set', 'k', 'v')", "0")
+	for _, want := range []string{`"EVAL" "redis.call(`, `[2 lua] "select" "2"`, `[2 lua] "set" "k" "v"`} {
+		if got := watcher.reply(); !strings.Contains(got, want) {
+			t.Errorf("shown %q, want %s", got, want)
+		}
+	}
+}
+
+// TestScriptCacheIsBounded: scripts that come with EVAL go when there are many,
+// loaded ones stay.
+func TestScriptCacheIsBounded(t *testing.T) {
+	c := startServer(t).dial()
+	c.want("$40\r\ne0e1f9fabfc9d4800c877a703b823ac0578ff8db\r\n", "SCRIPT", "LOAD", "return 1")
+	commands := make([][]string, 600)
+	for i := range commands {
+		commands[i] = []string{"EVAL", fmt.Sprintf("return %d + 0", i), "0"}
+	}
+	c.pipeline(commands)
+	if n := infoInt(c, "memory", "number_of_cached_scripts"); n != 501 {
+		t.Errorf("%d scripts are kept", n)
+	}
+	if n := infoInt(c, "stats", "evicted_scripts"); n != 100 {
+		t.Errorf("%d scripts have gone", n)
+	}
+	c.want(":1\r\n", "EVALSHA", "e0e1f9fabfc9d4800c877a703b823ac0578ff8db", "0")
+}
+
+// TestErrorsOfScriptsAreCounted once, and as those of the commands that failed.
+func TestErrorsOfScriptsAreCounted(t *testing.T) {
+	ours, peer := startServer(t).dial(), startPeer(t).dial()
+	for _, c := range []*conn{ours, peer} {
+		c.do("SET", "k", "v")
+		for _, script := range []string{
+			"return redis.call('lpush','k',1)", "return redis.pcall('lpush','k',1)", "redis.pcall('lpush','k',1) return 1", "error('x')",
+			"return {err='MINE x'}", "return redis.error_reply('OTHER x')", "return redis.call('nope')", "return redis.call('get')", "nope()",
+		} {
+			c.do("EVAL", script, "0")
+		}
+	}
+	for _, section := range []string{"errorstats", "commandstats"} {
+		got, want := ours.value("INFO", section).text, peer.value("INFO", section).text
+		got, want = statTimes.ReplaceAllString(got, ""), statTimes.ReplaceAllString(want, "")
+		if sorted(got) != sorted(want) {
+			t.Errorf("%s\nours\n%s\npeer\n%s", section, sorted(got), sorted(want))
+		}
+	}
+}
+
+// statTimes is what two servers never agree on, and the INFO that asks.
+var statTimes = regexp.MustCompile(`usec=\d+,|usec_per_call=[0-9.]+,|cmdstat_(info|hello|client|ping|command).*\r\n`)
+
+func sorted(text string) string {
+	lines := strings.Fields(text)
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
