@@ -49,6 +49,12 @@ var bombs = map[string]string{
 	"json":                `local t = {} for i = 1, 1e5 do t[i] = 'x' end local r = {} while true do r[#r + 1] = cjson.encode(t) end`,
 	"json read":           `local s, t = '[' .. string.rep('1,', 1e6) .. '1]', {} while true do t[#t + 1] = cjson.decode(s) end`,
 	"msgpack":             `local t = {} for i = 1, 1e5 do t[i] = 'x' end local r = {} while true do r[#r + 1] = cmsgpack.pack(t) end`,
+	"json of one table":   `local t = {} for i = 1, 100 do t = {t, t} end return cjson.encode(t)`,
+	"msgpack of one":      `local t = {} for i = 1, 15 do t = {t, t, t, t} end return cmsgpack.pack(t)`,
+	"reply of one table":  `local t = {1} for i = 1, 100 do t = {t, t} end return t`,
+	"reply of maps":       `local t = {map = {1}} for i = 1, 100 do t = {map = {t, t}} end return t`,
+	"reply of a string":   `local s, t = string.rep('x', 1e6), {} for i = 1, 1e4 do t[i] = s end return t`,
+	"reply of a status":   `local s, t = {ok = string.rep('x', 1e6)}, {} for i = 1, 1e4 do t[i] = s end return t`,
 }
 
 // TestBombs: a script cannot take more than it may, however it tries, and the next one runs.

@@ -177,6 +177,7 @@ func (w *jsonWriter) refuse(v lua.LValue, why string) {
 
 // value writes a value that lies in depth tables.
 func (w *jsonWriter) value(v lua.LValue, depth int) {
+	heed(w.L)
 	w.charge(0)
 	switch v := v.(type) {
 	case lua.LString:

@@ -75,6 +75,7 @@ func (r *jsonReader) fail(expected string) {
 
 // value returns the value that begins with the token.
 func (r *jsonReader) value() lua.LValue {
+	heed(r.L)
 	switch r.token {
 	case jsonString:
 		return lua.LString(r.text)

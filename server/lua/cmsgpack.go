@@ -63,6 +63,7 @@ func msgPack(L *lua.LState) int {
 
 // value writes a value that lies in depth tables.
 func (w *msgWriter) value(v lua.LValue, depth int) {
+	heed(w.L)
 	w.charge(0)
 	var err error
 	switch v := v.(type) {
@@ -197,6 +198,7 @@ func msgUnpackFrom(L *lua.LState, limit, offset int64) int {
 
 // value reads a value while slots places of the stack of Lua are taken.
 func (r *msgReader) value(slots int) (lua.LValue, error) {
+	heed(r.L)
 	code, err := r.from.PeekCode()
 	if err != nil {
 		return nil, err

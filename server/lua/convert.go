@@ -160,85 +160,118 @@ type Reply interface {
 // valueDepthMax is how deep arrays nest in a reply, as deep as Redis's stack allows.
 const valueDepthMax = stackSlotsMax - 7
 
+// answer gives what a function returns to a reply, until there is a reason not to. A table may be in what is returned any
+// number of times, so that a script of a few instructions can return more than there is.
+type answer struct {
+	rt      *Runtime
+	reply   Reply
+	refused string // an error
+}
+
+// takes is asked before so many bytes are given to the reply, which may have to grow for them.
+func (a *answer) takes(bytes int) bool {
+	switch ended := a.rt.ended.Load(); {
+	case a.refused != "":
+	case ended != nil:
+		a.refused = *ended
+	case a.rt.spend(2*bytes) && !a.rt.fits(2*int64(bytes)):
+		a.refused = "ERR " + errMemory
+	}
+	return a.refused == ""
+}
+
 // appendValue gives a value to the reply.
-func (rt *Runtime) appendValue(reply Reply, v lua.LValue, depth int) {
+func (a *answer) appendValue(v lua.LValue, depth int) {
+	if !a.takes(0) {
+		return
+	}
 	switch v := v.(type) {
 	case lua.LString:
-		reply.Bulk(string(v))
+		if a.takes(len(v)) {
+			a.reply.Bulk(string(v))
+		}
 	case lua.LNumber:
-		reply.Int(truncate(float64(v)))
+		a.reply.Int(truncate(float64(v)))
 	case lua.LBool:
 		switch {
-		case rt.resp3:
-			reply.Bool(bool(v))
+		case a.rt.resp3:
+			a.reply.Bool(bool(v))
 		case bool(v):
-			reply.Int(1)
+			a.reply.Int(1)
 		default:
-			reply.Null()
+			a.reply.Null()
 		}
 	case *lua.LTable:
 		if depth >= valueDepthMax {
-			reply.Error("ERR reached lua stack limit", false)
+			a.reply.Error("ERR reached lua stack limit", false)
 			return
 		}
-		if !rt.appendWrapped(reply, v, depth) {
-			rt.appendArray(reply, v, depth)
+		if !a.appendWrapped(v, depth) {
+			a.appendArray(v, depth)
 		}
 	default:
-		reply.Null()
+		a.reply.Null()
 	}
 }
 
 // appendArray gives the elements before the first that is nil.
-func (rt *Runtime) appendArray(reply Reply, t *lua.LTable, depth int) {
+func (a *answer) appendArray(t *lua.LTable, depth int) {
 	n := 0
 	for t.RawGet(lua.LNumber(n+1)) != lua.LNil {
 		n++
 	}
-	reply.Array(n)
-	for i := range n {
-		rt.appendValue(reply, t.RawGet(lua.LNumber(i+1)), depth+1)
+	a.reply.Array(n)
+	for i := 0; i < n && a.refused == ""; i++ {
+		a.appendValue(t.RawGet(lua.LNumber(i+1)), depth+1)
 	}
 }
 
 // appendWrapped gives a value of a type that Lua does not have. It reports whether the table stands for one.
-func (rt *Runtime) appendWrapped(reply Reply, t *lua.LTable, depth int) bool {
+func (a *answer) appendWrapped(t *lua.LTable, depth int) bool {
 	if text, isString := t.RawGetString("err").(lua.LString); isString {
-		reply.Error(oneLine(string(text)), lua.LVAsBool(t.RawGetString(countedField)))
+		if a.takes(len(text)) {
+			a.reply.Error(oneLine(string(text)), lua.LVAsBool(t.RawGetString(countedField)))
+		}
 		return true
 	}
 	if text, isString := t.RawGetString("ok").(lua.LString); isString {
-		reply.Status(oneLine(string(text)))
+		if a.takes(len(text)) {
+			a.reply.Status(oneLine(string(text)))
+		}
 		return true
 	}
 	if f, isNumber := t.RawGetString("double").(lua.LNumber); isNumber {
-		reply.Double(float64(f))
+		a.reply.Double(float64(f))
 		return true
 	}
 	if m, isTable := t.RawGetString("map").(*lua.LTable); isTable {
-		reply.Map(entries(m))
-		for key, value := m.Next(lua.LNil); key != lua.LNil; key, value = m.Next(key) {
-			rt.appendValue(reply, key, depth+1)
-			rt.appendValue(reply, value, depth+1)
+		a.reply.Map(entries(m))
+		for key, value := m.Next(lua.LNil); key != lua.LNil && a.refused == ""; key, value = m.Next(key) {
+			a.appendValue(key, depth+1)
+			a.appendValue(value, depth+1)
 		}
 		return true
 	}
 	if m, isTable := t.RawGetString("set").(*lua.LTable); isTable {
-		reply.Set(entries(m))
-		for key, _ := m.Next(lua.LNil); key != lua.LNil; key, _ = m.Next(key) {
-			rt.appendValue(reply, key, depth+1)
+		a.reply.Set(entries(m))
+		for key, _ := m.Next(lua.LNil); key != lua.LNil && a.refused == ""; key, _ = m.Next(key) {
+			a.appendValue(key, depth+1)
 		}
 		return true
 	}
 	if digits, isString := t.RawGetString("big_number").(lua.LString); isString {
-		reply.BigNumber(oneLine(string(digits)))
+		if a.takes(len(digits)) {
+			a.reply.BigNumber(oneLine(string(digits)))
+		}
 		return true
 	}
 	if v, isTable := t.RawGetString("verbatim_string").(*lua.LTable); isTable {
 		format, hasFormat := v.RawGetString("format").(lua.LString)
 		text, hasText := v.RawGetString("string").(lua.LString)
 		if hasFormat && hasText {
-			reply.Verbatim(string(format), string(text))
+			if a.takes(len(text)) {
+				a.reply.Verbatim(string(format), string(text))
+			}
 			return true
 		}
 	}

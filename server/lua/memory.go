@@ -35,28 +35,46 @@ func (m *memory) heapNow() int64 {
 	return int64(m.sample[0].Value.Uint64())
 }
 
-// measure raises an error if the script would hold too much with more bytes that it asks for. A script is measured for the
-// first time when it has allocated some 32 MiB, which most never do; what was there before is thus known roughly.
+// measure raises an error if the script would hold too much with more bytes that it asks for.
 func (rt *Runtime) measure(L *lua.LState, more int64) {
+	if !rt.fits(more) {
+		L.Error(lua.LString(errMemory), 0)
+	}
+}
+
+// fits measures the heap. A script is measured for the first time when it has allocated some 32 MiB, which most never do; what
+// was there before is thus known roughly.
+func (rt *Runtime) fits(more int64) bool {
 	rt.measureAt = rt.spent + rt.every
 	now := rt.heapNow()
 	if rt.heapBytes < 0 {
 		rt.heapBytes = now - min(now, rt.every/2)
 	}
 	if now+more-rt.heapBytes <= rt.bytesMax {
-		return
+		return true
 	}
 	runtime.GC()
-	if now = rt.heapNow(); now+more-rt.heapBytes > rt.bytesMax {
-		L.Error(lua.LString(errMemory), 0)
-	}
+	return rt.heapNow()+more-rt.heapBytes <= rt.bytesMax
 }
 
 // charge is called before a script is given something of some length in bytes.
 func (rt *Runtime) charge(L *lua.LState, bytes int) {
-	rt.spent += int64(bytes) + 32
-	if rt.spent > rt.measureAt || int64(bytes) > rt.every {
+	rt.heed(L)
+	if rt.spend(bytes) {
 		rt.measure(L, int64(bytes))
+	}
+}
+
+// spend reckons with some bytes more, and reports whether it is time to measure.
+func (rt *Runtime) spend(bytes int) bool {
+	rt.spent += int64(bytes) + 32
+	return rt.spent > rt.measureAt || int64(bytes) > rt.every
+}
+
+// heed raises the error of a script that was killed. Whatever does the work of many instructions in one calls it again and again.
+func (rt *Runtime) heed(L *lua.LState) {
+	if ended := rt.ended.Load(); ended != nil {
+		L.Error(errorTable(L, *ended), 0)
 	}
 }
 
@@ -73,6 +91,13 @@ func (rt *Runtime) chargeGap(L *lua.LState, t *lua.LTable, n lua.LNumber) {
 		if gap := int(n) - t.MaxN(); gap > gapMin {
 			rt.charge(L, 3*valueBytes*int(n))
 		}
+	}
+}
+
+// heed finds the runtime of a state that a library function runs in.
+func heed(L *lua.LState) {
+	if w := watchOf(L); w != nil {
+		w.rt.heed(L)
 	}
 }
 

@@ -32,11 +32,13 @@ type matcher struct {
 	captures [capturesMax]capture
 }
 
-func (m *matcher) step() {
-	if m.steps++; m.steps%stepsPerLook == 0 {
-		if w := watchOf(m.L); w != nil && w.rt.ended.Load() != nil {
-			w.end()
-		}
+func (m *matcher) step() { m.work(1) }
+
+// work counts so many steps.
+func (m *matcher) work(steps int) {
+	if m.steps += steps; m.steps >= stepsPerLook {
+		m.steps = 0
+		heed(m.L)
 	}
 }
 
@@ -126,6 +128,7 @@ func (m *matcher) special(s, p int) (next, after int, is bool) {
 		raise(m.L, "missing '[' after '%%f' in pattern")
 	}
 	end := m.classEnd(p)
+	m.work(end - p)
 	var before, here byte
 	if s > 0 {
 		before = m.src[s-1]
@@ -203,6 +206,7 @@ func (m *matcher) again(s int, digit byte) int {
 		raise(m.L, "invalid capture index")
 	}
 	c := m.captures[l]
+	m.work(max(c.length, 0))
 	if text := m.src[c.from : c.from+max(c.length, 0)]; strings.HasPrefix(m.src[s:], text) {
 		return s + len(text)
 	}
@@ -234,7 +238,7 @@ func (m *matcher) balance(s, p int) int {
 
 // classEnd returns where the class that begins at p ends.
 func (m *matcher) classEnd(p int) int {
-	c := m.pat[p]
+	c, from := m.pat[p], p
 	p++
 	switch c {
 	case '%':
@@ -254,6 +258,7 @@ func (m *matcher) classEnd(p int) int {
 				p++
 			}
 		}
+		m.work(p + 1 - from)
 		return p + 1
 	}
 	return p
@@ -267,6 +272,7 @@ func (m *matcher) single(c byte, p, end int) bool {
 	case '%':
 		return inClass(c, m.pat[p+1])
 	case '[':
+		m.work(end - p)
 		return m.inSet(c, p, end-1)
 	}
 	return m.pat[p] == c

@@ -192,7 +192,10 @@ func (rt *Runtime) Run(fn *lua.LFunction, call Call, reply Reply) *Error {
 	if raised != nil {
 		return errorOf(raised)
 	}
-	rt.appendValue(reply, v, 0)
+	a := answer{rt: rt, reply: reply}
+	if a.appendValue(v, 0); a.refused != "" {
+		return &Error{Text: a.refused}
+	}
 	return nil
 }
 

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	lua "github.com/yuin/gopher-lua"
 )
 
 // testHost echoes its arguments; "fail" answers with an error.
@@ -193,6 +195,46 @@ func TestKill(t *testing.T) {
 		if got := runScript(t, rt, "return 1"); got != ":1" {
 			t.Fatalf("after %s: %s", code, got)
 		}
+	}
+}
+
+// TestKillInLibrary: functions that do the work of many instructions in one notice in the middle of it that the script was killed.
+func TestKillInLibrary(t *testing.T) {
+	rt := New(&testHost{})
+	for _, call := range []string{
+		"cjson.encode, {1, {}}", "cjson.decode, '[1, {}]'", "cmsgpack.pack, {1, {}}", "cmsgpack.unpack, '\\1'", "table.sort, {'b', 'a'}", "string.rep, 'x', 2",
+		"string.gsub, 'x', 'x', string.rep('%0', 20000)", "string.gsub, string.rep('x', 20000), 'x', ''", "string.find, 'x', '['..string.rep('a', 20000)..']'",
+		"string.find, 'x', 'x%f['..string.rep('a', 20000)..']'", "string.find, string.rep('x', 40000), '^('..string.rep('x', 20000)..')%1'",
+	} {
+		fn, err := rt.Load("user_script", []byte("return {"+call+"}"), nil)
+		if err != nil {
+			t.Fatalf("%s: %v", call, err)
+		}
+		rt.Revive()
+		v, raised := rt.enter(fn)
+		if raised != nil {
+			t.Fatalf("%s: %v", call, errorOf(raised))
+		}
+		parts := v.(*lua.LTable)
+		rt.Kill("ERR killed")
+		L := rt.State()
+		L.Push(parts.RawGetInt(1))
+		for i := 2; i <= parts.Len(); i++ {
+			L.Push(parts.RawGetInt(i))
+		}
+		fault, _ := L.PCall(parts.Len()-1, 0, nil).(*lua.ApiError)
+		if fault == nil || errorOf(fault.Object).Text != "ERR killed" {
+			t.Errorf("%s: %v", call, fault)
+		}
+		L.SetTop(0)
+		var reply testReply
+		if a := (&answer{rt: rt, reply: &reply}); a.takes(0) || a.refused != "ERR killed" {
+			t.Errorf("the reply was not refused: %q", a.refused)
+		}
+	}
+	rt.Revive()
+	if got := runScript(t, rt, "return 1"); got != ":1" {
+		t.Fatalf("afterwards: %s", got)
 	}
 }
 

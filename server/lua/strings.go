@@ -288,6 +288,7 @@ func (m *matcher) replace(out []byte, with lua.LValue, from, to int) []byte {
 
 // expand appends a text in which %1 stands for a capture.
 func (m *matcher) expand(out []byte, text string, from, to int) []byte {
+	m.work(len(text))
 	for i := 0; i < len(text); i++ {
 		c := text[i]
 		if c != '%' || i+1 == len(text) {
