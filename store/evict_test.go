@@ -247,9 +247,8 @@ func TestFrequency(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	f := Frequency{LogFactor: 10, DecayMinutes: 1}
 	const now = uint32(testNow / 1000)
-	word := counterWord(frequencyNew, now)
 	for _, step := range []struct{ uses, low, high int }{{100, 8, 14}, {1000, 14, 24}, {100_000, 110, 170}, {1_000_000, 250, 255}} {
-		word = counterWord(frequencyNew, now)
+		word := counterWord(frequencyNew, now)
 		for range step.uses {
 			word = f.used(word, now, random.Float64())
 		}
