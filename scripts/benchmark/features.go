@@ -24,9 +24,9 @@ var features = []struct {
 
 // featureUsers are the restricted users of these workloads.
 var featureUsers = [][]string{
-	{"ACL", "SETUSER", "reader", "on", ">secret", "~key:*", "+@read"},
+	{"ACL", "SETUSER", "reader", "on", ">secret", "~key:*", "+@read", "+echo"},
 	{"ACL", "SETUSER", "warden", "on", ">secret", "resetchannels", "~other:*", "%W~*:log", "~user:?[0-9]*", "%R~key:*", "-@all", "+@read", "+@write",
-		"-@dangerous", "+config|get", "(+@list ~list:*)"},
+		"-@dangerous", "+echo", "+config|get", "(+@list ~list:*)"},
 }
 
 // features compares the throughput of what client libraries lean on with the peer's, as throughput does.

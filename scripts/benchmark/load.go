@@ -189,9 +189,9 @@ func open(socket int, commands string) error {
 			return fmt.Errorf("after %q: %q, %w", commands, replies, errors.Join(err, io.ErrUnexpectedEOF))
 		}
 		replies = append(replies, buffer[:n]...)
-	}
-	if replies[0] == '-' || bytes.Contains(replies, []byte("\n-")) {
-		return fmt.Errorf("after %q: %q", commands, replies)
+		if replies[0] == '-' || bytes.Contains(replies, []byte("\n-")) {
+			return fmt.Errorf("after %q: %q", commands, replies)
+		}
 	}
 	return nil
 }
