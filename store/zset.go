@@ -20,7 +20,9 @@ type zset struct {
 
 const scoreSize = 8
 
-func (v *View) newZset() *zset { return &zset{v.newDict(), ranked.New(v.store.pool)} }
+func (v *View) newZset() *zset {
+	return &zset{v.newDict(), ranked.New(v.store.pool, &v.store.objectBytes)}
+}
 
 func (z *zset) footprint() int64 { return z.scores.footprint() + z.order.Bytes() }
 

@@ -267,7 +267,7 @@ func (v *View) storeUnion(to []byte, list []operand, aggregate ZAggregate) int64
 		}
 		d.release(v.store)
 	} else {
-		b.large = &zset{d, ranked.New(v.store.pool)}
+		b.large = &zset{d, ranked.New(v.store.pool, &v.store.objectBytes)}
 		for i := range elements {
 			b.large.order.Insert(elements[i].Score, elements[i].Member)
 		}

@@ -3,6 +3,7 @@ package ranked
 import (
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
 
 	"kvserver/store/pages"
@@ -17,7 +18,7 @@ func benchMember(dst []byte, i int) []byte { return fmt.Appendf(dst[:0], "elemen
 func benchTree(b *testing.B) (*Tree, []float64) {
 	pool := pages.New()
 	b.Cleanup(pool.Close)
-	t := New(pool)
+	t := New(pool, new(atomic.Int64))
 	scores := make([]float64, benchSize)
 	random := rand.New(rand.NewPCG(1, 2))
 	var member []byte
@@ -49,7 +50,7 @@ func BenchmarkMove(b *testing.B) {
 func BenchmarkInsert(b *testing.B) {
 	pool := pages.New()
 	defer pool.Close()
-	t := New(pool)
+	t := New(pool, new(atomic.Int64))
 	random := rand.New(rand.NewPCG(1, 2))
 	var member []byte
 	for i := range b.N {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
+	"unsafe"
 
 	"kvserver/store/pages"
 )
@@ -166,10 +167,15 @@ func (l leaf) middle() int {
 	return n - 1
 }
 
+// leafShare is what a leaf takes in its node, in bytes.
+const leafShare = int64(unsafe.Sizeof(leaf{})+unsafe.Sizeof(key{})) + 8
+
 func (t *Tree) newLeaf(size int) leaf {
 	var l leaf
+	t.heap.Add(leafShare)
 	if size < leafMax {
 		l.mem = make([]byte, size)
+		t.heap.Add(int64(size))
 	} else {
 		l.mem, l.run = t.pool.Alloc(leafMax / pages.Size)
 	}
@@ -178,8 +184,11 @@ func (t *Tree) newLeaf(size int) leaf {
 }
 
 func (t *Tree) freeLeaf(l leaf) {
+	t.heap.Add(-leafShare)
 	if l.run != 0 {
 		t.pool.Free(l.run)
+	} else {
+		t.heap.Add(-int64(len(l.mem)))
 	}
 }
 
@@ -197,8 +206,14 @@ func (t *Tree) keep(member []byte) (field []byte, long bool) {
 	} else {
 		t.long = append(t.long, own)
 	}
-	t.longBytes += int64(len(member))
+	t.addLong(len(member))
 	return binary.LittleEndian.AppendUint32(nil, number), true
+}
+
+// addLong notes that n bytes of long members came, or went.
+func (t *Tree) addLong(n int) {
+	t.longBytes += int64(n)
+	t.heap.Add(int64(n))
 }
 
 // drop forgets what records i to j, excluding j, of l keep outside.
@@ -212,7 +227,7 @@ func (t *Tree) drop(l leaf, i, j int) {
 			continue
 		}
 		number := binary.LittleEndian.Uint32(field)
-		t.longBytes -= int64(len(t.long[number]))
+		t.addLong(-len(t.long[number]))
 		t.long[number] = nil
 		t.longFree = append(t.longFree, number)
 	}

@@ -2,6 +2,7 @@ package ranked
 
 import (
 	"bytes"
+	"sync/atomic"
 	"unsafe"
 
 	"kvserver/store/pages"
@@ -12,7 +13,8 @@ import (
 // run at the same time.
 type Tree struct {
 	pool   *pages.Pool
-	root   *node // nil: empty
+	heap   *atomic.Int64 // bytes that this and other trees hold on the Go heap, nearly
+	root   *node         // nil: empty
 	length int
 
 	// long are the members too long for a leaf, by number.
@@ -21,8 +23,9 @@ type Tree struct {
 	longBytes int64
 }
 
-// New makes an empty Tree whose leaves come from pool.
-func New(pool *pages.Pool) *Tree { return &Tree{pool: pool} }
+// New makes an empty Tree whose leaves come from pool. What it takes on the Go heap, in bytes, is added to heap: long members,
+// small leaves, and leaves' share of their nodes.
+func New(pool *pages.Pool, heap *atomic.Int64) *Tree { return &Tree{pool: pool, heap: heap} }
 
 // Len returns the number of elements.
 func (t *Tree) Len() int { return t.length }
@@ -70,6 +73,7 @@ func (t *Tree) begin(score float64, member []byte) {
 	l := t.newLeaf(leafMin)
 	field, long := t.keep(member)
 	if l.free() < recordSize+len(field) {
+		t.freeLeaf(l)
 		l = t.newLeaf(2 * leafMin)
 	}
 	l.put(0, score, field, long)
@@ -443,8 +447,9 @@ func countTrue(n int, holds func(i int) bool) int {
 
 // Clone returns an independent copy, with leaves from pool.
 func (t *Tree) Clone(pool *pages.Pool) *Tree {
-	c := &Tree{pool: pool, length: t.length, longBytes: t.longBytes, longFree: append([]uint32(nil), t.longFree...)}
+	c := &Tree{pool: pool, heap: t.heap, length: t.length, longBytes: t.longBytes, longFree: append([]uint32(nil), t.longFree...)}
 	c.long = append(c.long, t.long...) // members are never changed
+	t.heap.Add(t.longBytes)
 	if t.root != nil {
 		c.root = c.cloneNode(t.root)
 	}
@@ -473,7 +478,8 @@ func (t *Tree) Release() {
 	if t.root != nil {
 		t.releaseNode(t.root)
 	}
-	*t = Tree{pool: t.pool}
+	t.heap.Add(-t.longBytes)
+	*t = Tree{pool: t.pool, heap: t.heap}
 }
 
 func (t *Tree) releaseNode(n *node) {

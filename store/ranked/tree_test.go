@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"kvserver/store/pages"
@@ -29,6 +30,7 @@ type model struct {
 	t      *testing.T
 	random *rand.Rand
 	pool   *pages.Pool
+	heap   atomic.Int64
 	tree   *Tree
 	want   []element
 
@@ -40,7 +42,13 @@ func newModel(t *testing.T, seed uint64, scores, lengths int) *model {
 	t.Logf("seed %d, scores %d, lengths %d", seed, scores, lengths)
 	m := &model{t: t, random: rand.New(rand.NewPCG(seed, 0)), pool: pages.New(), scores: scores, lengths: lengths}
 	t.Cleanup(m.pool.Close)
-	m.tree = New(m.pool)
+	m.tree = New(m.pool, &m.heap)
+	t.Cleanup(func() {
+		m.tree.Release()
+		if n := m.heap.Load(); n != 0 {
+			t.Errorf("%d bytes counted on the Go heap after Release", n)
+		}
+	})
 	return m
 }
 
@@ -360,7 +368,7 @@ func TestClone(t *testing.T) {
 	before := m.pool.InUse()
 	other := pages.New()
 	defer other.Close()
-	copied := model{t: t, random: m.random, pool: other, tree: m.tree.Clone(other), want: slices.Clone(m.want), scores: 100, lengths: 600}
+	copied := &model{t: t, random: m.random, pool: other, tree: m.tree.Clone(other), want: slices.Clone(m.want), scores: 100, lengths: 600}
 	for range 1000 {
 		m.step(false)
 		copied.step(true)
