@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"slices"
 	"sync"
 	"time"
 
@@ -71,6 +72,10 @@ type aclEvent struct {
 func (l *aclLog) add(e aclEvent, client string, nowMs int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.entriesMax == 0 {
+		l.entries = nil
+		return
+	}
 	for i := len(l.entries) - 1; i >= max(0, len(l.entries)-aclLogGroupDepth); i-- {
 		entry := l.entries[i]
 		if entry.aclEvent == e && nowMs-entry.updatedMs <= aclLogGroupMs {
@@ -83,22 +88,16 @@ func (l *aclLog) add(e aclEvent, client string, nowMs int64) {
 	}
 	l.entries = append(l.entries, aclEntry{e, l.lastID, 1, nowMs, nowMs, client})
 	l.lastID++
-	l.trimLocked()
+	if excess := int64(len(l.entries)) - l.entriesMax; excess > 0 {
+		l.entries = slices.Delete(l.entries, 0, int(excess))
+	}
 }
 
-// limit sets how many entries are kept.
+// limit sets how many entries are kept. Those that are too many stay until the next comes, as in Redis: its tests ask for them.
 func (l *aclLog) limit(entriesMax int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.entriesMax = entriesMax
-	l.trimLocked()
-}
-
-// trimLocked drops the oldest entries. l.mu must be held.
-func (l *aclLog) trimLocked() {
-	if excess := int64(len(l.entries)) - l.entriesMax; excess > 0 {
-		l.entries = append(l.entries[:0], l.entries[excess:]...)
-	}
 }
 
 func (l *aclLog) reset() {
@@ -119,11 +118,15 @@ func (l *aclLog) latest(count int64) []aclEntry {
 	return list
 }
 
-// noteDenied counts and logs that something was denied to the client, whose command args are.
+// noteDenied counts and logs that something was denied to the client, whose command args are, or to the script that it runs.
 func (c *client) noteDenied(why aclReason, from aclContext, object, user string, args [][]byte) {
 	c.s.accounts.denied[why].Add(1)
 	object, user = object[:min(len(object), aclObjectMax)], user[:min(len(user), aclObjectMax)]
-	line := c.appendLine(nil, c, args)
+	who := c
+	if c.inScript {
+		who = c.s.scripts.running.caller
+	}
+	line := who.appendLine(nil, who, args)
 	c.s.accounts.log.add(aclEvent{why, from, object, user}, string(line[:len(line)-1]), c.slot.clock.unixMs())
 }
 

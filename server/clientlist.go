@@ -140,7 +140,10 @@ func (c *client) events() string {
 
 // commandName is the latest command; unknown ones have no name.
 func (c *client) commandName() string {
-	if c.cmd == nil {
+	switch {
+	case c.inExec: // whatever is run of its queue
+		return "exec"
+	case c.cmd == nil:
 		return "NULL"
 	}
 	return c.cmd.fullName

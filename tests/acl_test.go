@@ -231,6 +231,10 @@ func TestACLLog(t *testing.T) {
 		t.Errorf("a wrong password: %v", fields)
 	}
 	admin.ok("CONFIG", "SET", "acllog-max-len", "0")
+	if n := len(admin.value("ACL", "LOG").elems); n != 1 {
+		t.Errorf("%d entries after the limit was set, want the one that was there", n)
+	}
+	c.do("AUTH", "bob", "hunter2")
 	admin.want("*0\r\n", "ACL", "LOG")
 }
 
@@ -572,9 +576,12 @@ func TestACLInScripts(t *testing.T) {
 		}
 	}
 	admin.want("*0\r\n", "KEYS", "[br]")
-	fields := aclEntry(admin.value("ACL", "LOG", "1").elems[0])
-	if fields["context"] != "lua" || fields["reason"] != "channel" || fields["object"] != "other" || !strings.Contains(fields["client-info"], " user=bob ") {
-		t.Errorf("the latest denial: %v", fields)
+	for _, command := range []string{"exec", "eval"} { // who has run the script, and how
+		fields := aclEntry(admin.value("ACL", "LOG", "1").elems[0])
+		if fields["context"] != "lua" || fields["reason"] != "channel" || fields["object"] != "other" || !strings.Contains(fields["client-info"], " cmd="+command+" user=bob ") {
+			t.Errorf("the latest denial: %v", fields)
+		}
+		c.do("EVAL", "return redis.call('PUBLISH', 'other', 'm')", "0")
 	}
 	admin.ok("ACL", "LOG", "RESET")
 	for call, want := range map[string]string{"'set', 'a', '1'": ":1\r\n", "'set', 'b', '1'": "$-1\r\n", "'keys', '*'": "$-1\r\n"} {
