@@ -44,6 +44,7 @@ func (c *client) sort(args [][]byte, mayStore bool) {
 		c.fail(problem)
 		return
 	}
+	s.Repeatable = c.inScript
 	if s.store != nil {
 		n, err := c.view.SortStore(s.store, args[1], s.SortOptions)
 		if err != nil {

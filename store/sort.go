@@ -22,6 +22,9 @@ type SortOptions struct {
 	Alpha    bool  // values are compared as text, not as numbers
 	Offset   int64 // elements left out at the beginning
 	Count    int64 // elements returned at most; negative: all
+
+	// Repeatable has the elements of a set ordered as text where they would stay in the order in which they are kept.
+	Repeatable bool
 }
 
 // A sortPattern makes the name of a key from an element: prefix, element, suffix. In Redis's C, text ends at a zero byte
@@ -85,8 +88,8 @@ func (v *View) sort(key []byte, o SortOptions, stored bool) (*Sorted, error) {
 	for _, pattern := range o.Get {
 		s.get = append(s.get, newSortPattern(pattern))
 	}
-	if o.Unsorted && stored && e.Exists() && e.kind()&typeMask == typeSet {
-		// As in Redis: what is stored must not depend on the order in which a set happens to be kept.
+	if o.Unsorted && (stored || o.Repeatable) && e.Exists() && e.kind()&typeMask == typeSet {
+		// As in Redis: what is stored, or seen by a script, must not depend on the order in which a set happens to be kept.
 		o.Unsorted, o.Alpha, o.By = false, true, nil
 	}
 	n := v.sortLen(e)

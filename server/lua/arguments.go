@@ -16,6 +16,9 @@ import (
 // stackSlotsMax is the size of the stack of a C function in Lua 5.1, in values: what recursive libraries can nest there.
 const stackSlotsMax = 8000
 
+// hasRoom reports whether the stack of the running function takes n values more: its arguments take places there, too.
+func hasRoom(L *lua.LState, n int64) bool { return n <= stackSlotsMax-int64(L.GetTop()) }
+
 // raise raises an error of the running function, at the line of the script that called it.
 func raise(L *lua.LState, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)

@@ -281,9 +281,6 @@ func baseType(L *lua.LState) int {
 	return 1
 }
 
-// unpackMax is how many values unpack returns at most, as in Lua 5.1, whose C functions have 8000 slots.
-const unpackMax = stackSlotsMax - 10
-
 func baseUnpack(L *lua.LState) int {
 	t := tableArg(L, 1)
 	from := integerArgOr(L, 2, 1)
@@ -291,7 +288,7 @@ func baseUnpack(L *lua.LState) int {
 	if from > to {
 		return 0
 	}
-	if to-from >= unpackMax || to-from < 0 {
+	if n := to - from; n < 0 || n >= stackSlotsMax || !hasRoom(L, n+1) {
 		raise(L, "too many results to unpack")
 	}
 	for i := from; i <= to; i++ {

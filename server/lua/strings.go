@@ -39,7 +39,7 @@ func stringByte(L *lua.LState) int {
 	if from > to {
 		return 0
 	}
-	if to-from >= unpackMax {
+	if !hasRoom(L, to-from+1) {
 		raise(L, "stack overflow (string slice too long)")
 	}
 	for i := from; i <= to; i++ {
@@ -65,11 +65,12 @@ func pushString(L *lua.LState, s string) int {
 	return 1
 }
 
-// stringDump has nothing to give: compiled code cannot be loaded either.
+// stringDump answers with what compiled code begins with, and no more of it: loading it is refused.
 func stringDump(L *lua.LState) int {
-	functionArg(L, 1)
-	raise(L, "unable to dump given function")
-	return 0
+	if functionArg(L, 1).IsG {
+		raise(L, "unable to dump given function")
+	}
+	return pushString(L, "\x1bLuaQ\x00\x01\x04\x08\x04\x08\x00")
 }
 
 func stringLen(L *lua.LState) int {
