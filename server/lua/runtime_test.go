@@ -247,21 +247,38 @@ func TestSourceBounds(t *testing.T) {
 		"negations": "return " + many(1e6, "- "), "nots": "return " + many(1e6, "not "), "powers": "return 1" + many(1e6, "^1"), "joined": "return ''" + many(1e5, "..''"),
 		"sums": "return 1" + many(1e5, "+1"), "fields": "return a" + many(1e5, ".a"), "calls": "return a" + many(1e5, "()"), "indexes": "return a" + many(1e5, "[1]"),
 		"text calls": "return a" + many(1e5, "''"), "elseifs": "if a then " + many(1e5, "elseif a then "), "ands": "return 1" + many(1e5, " and 1"),
-		"long": many(5<<20, " "),
+		"long": many(5<<20, " "), "instructions": many(1e5, "a=1 "), "many functions": many(3000, "f=function() end "), "words": counted(1e4, "f'%d' "),
 	} {
 		if _, err := rt.Load("user_script", []byte(code), nil); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
 	for name, code := range map[string]string{
-		"statements": many(20000, "f(1)\n") + many(20000, "x = -1 y = a.b.c "), "lists": "return {" + many(20000, "-1, ") + "}",
+		"statements": many(20000, "f(1)\n") + many(10000, "x = -1 y = a.b.c "), "lists": "return {" + many(20000, "-1, ") + "}",
 		"separate ifs": many(10000, "if a then b() elseif c then d() else e() end\n"), "comments": "--[==[ ((((" + many(1e5, "(") + "]==] return [[" + many(1e5, "(") + "]]",
 		"strings": `return '` + many(1e5, `(\'`) + `'`, "nested": many(100, "if a then ") + many(100, "end "),
+		"functions": many(2000, "f=function() end "), "constants": counted(5000, "f'%d' "),
 	} {
-		if _, err := rt.Load("user_script", []byte(code), nil); err != nil {
+		fn, err := rt.Load("user_script", []byte(code), nil)
+		if err != nil {
 			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		for _, proto := range append(fn.Proto.FunctionPrototypes, fn.Proto) {
+			if n := len(proto.Code); cap(proto.Code) > 2*n+8 || cap(proto.DbgSourcePositions) > 2*n+8 {
+				t.Fatalf("%s: room for %d and %d instructions is kept, there are %d", name, cap(proto.Code), cap(proto.DbgSourcePositions), n)
+			}
 		}
 	}
+}
+
+// counted repeats a form with the numbers from 0 up.
+func counted(n int, form string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, form, i)
+	}
+	return b.String()
 }
 
 // TestHostPanics: a fault of the host ends the script and comes out of Run.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
@@ -17,14 +18,19 @@ import (
 const (
 	nestingMax = 190     // as deep as the C compiler goes (LUAI_MAXCCALLS, less what it needs itself)
 	chainMax   = 4000    // links of a.b.c, a+b+c, elseif ... elseif
-	wordsMax   = 1 << 15 // different ones: the compiler compares each constant with all others
 	sourceMax  = 4 << 20 // bytes of a script; the tree of one takes about sourceCost times as much
 	sourceCost = 40
+
+	// Nothing else runs while a text is compiled, and nothing ends it: these bounds make that a second at most.
+	tokensMax    = 1 << 18 // words and symbols: some 4 µs each
+	wordsMax     = 1 << 13 // different ones: the compiler compares each constant with all others
+	functionsMax = 1 << 11 // the compiler takes some 25 KB for each
 )
 
 var (
 	errTooDeep      = errors.New("chunk has too many syntax levels")
 	errTooManyWords = errors.New("constant table overflow")
+	errTooLong      = errors.New("chunk has too many instructions or functions")
 )
 
 // load compiles a chunk.
@@ -48,10 +54,19 @@ func (rt *Runtime) load(name, code string, env *lua.LTable) (fn *lua.LFunction, 
 	if err != nil {
 		return nil, compileError(name, err)
 	}
+	trim(proto)
 	proto.IsVarArg &^= lua.VarArgNeedsArg // a chunk has no variable arg
 	fn = rt.state.NewFunctionFromProto(proto)
 	fn.Env = env
 	return fn, nil
+}
+
+// trim lets go of the room that the compiler has left in a function, for a thousand instructions each, and in those in it.
+func trim(proto *lua.FunctionProto) {
+	proto.Code, proto.DbgSourcePositions = slices.Clone(proto.Code), slices.Clone(proto.DbgSourcePositions)
+	for _, p := range proto.FunctionPrototypes {
+		trim(p)
+	}
 }
 
 // syntaxError says as much as is known in the form of the C compiler.
@@ -102,6 +117,7 @@ type level struct{ rights, links, elses int }
 func checkNesting(code string) (line int, err error) {
 	n := nesting{line: 1}
 	words := map[string]struct{}{}
+	tokens, functions := 0, 0
 	for i := 0; i < len(code); {
 		size, word := n.token(code[i:])
 		if word != "" {
@@ -110,6 +126,12 @@ func checkNesting(code string) (line int, err error) {
 			}
 			if words[code[i:i+size]] = struct{}{}; len(words) > wordsMax {
 				return n.line, errTooManyWords
+			}
+			if word == "function" {
+				functions++
+			}
+			if tokens++; tokens > tokensMax || functions > functionsMax {
+				return n.line, errTooLong
 			}
 		}
 		n.line += strings.Count(code[i:i+size], "\n")
