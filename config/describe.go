@@ -16,13 +16,10 @@ type Description struct {
 	Fixed   string // why only the default is accepted; empty: more is
 }
 
-// Describe returns every parameter that is not hidden, in the order of registration.
+// Describe returns every parameter, in the order of registration.
 func (r *Registry) Describe() []Description {
 	var all []Description
 	for _, p := range r.params {
-		if p.hidden {
-			continue
-		}
 		all = append(all, Description{
 			Name: p.name, Aliases: slices.Clone(p.aliases), Type: p.kind, Allowed: p.allowed, Default: p.fileText(p.def), Doc: p.doc,
 			AtStart: p.immutable || p.pinned, Guarded: p.guarded, Inert: p.inert, Fixed: p.fixed,

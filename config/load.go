@@ -179,7 +179,7 @@ func (r *Registry) flagSet(l *loader) *pflag.FlagSet {
 	})
 	for _, p := range r.params {
 		flag := set.VarPF(&flagValue{l, p}, p.name, "", p.usage())
-		flag.Hidden = p.hidden || p.inert != "" || p.fixed != ""
+		flag.Hidden = p.inert != "" || p.fixed != ""
 		if p.kind == boolKind && l != nil {
 			flag.NoOptDefVal = "yes"
 		}
@@ -242,7 +242,6 @@ func (r *Registry) Usage(w io.Writer) {
 	var inert, fixed []string
 	for _, p := range r.params {
 		switch {
-		case p.hidden:
 		case p.fixed != "":
 			fixed = append(fixed, p.name)
 		case p.inert != "":

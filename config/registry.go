@@ -54,7 +54,6 @@ type param struct {
 	allowed   string // what a value must be, to complete "must be …"; empty where the error of parse says it
 	immutable bool
 	pinned    bool
-	hidden    bool
 	secret    bool
 	guarded   bool   // SetGuarded changes it, Set does not
 	inert     string // why it has no effect; empty: it has
@@ -112,9 +111,6 @@ func Pinned() Option { return func(p *param) { p.pinned = true } }
 
 // Alias adds another name, under which the parameter can be set and read. Rewrite writes the first name.
 func Alias(name string) Option { return func(p *param) { p.aliases = append(p.aliases, name) } }
-
-// Hidden keeps a parameter out of --help and out of what globs find; CONFIG GET of its full name shows it.
-func Hidden() Option { return func(p *param) { p.hidden = true } }
 
 // Secret keeps the values of a parameter out of error texts and --help. CONFIG GET shows them, as in Redis.
 func Secret() Option { return func(p *param) { p.secret = true } }
@@ -238,9 +234,6 @@ func (r *Registry) Get(patterns ...string) [][2]string {
 			continue
 		}
 		for _, p := range r.params {
-			if p.hidden {
-				continue
-			}
 			if globs(key, p.name) {
 				add(p.name, p.name, p)
 			}

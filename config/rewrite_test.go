@@ -231,7 +231,6 @@ func randomValues() map[string]*rapid.Generator[string] {
 		"maxmemory":      rapid.SampledFrom([]string{"0", "1kb", "1024", "1001", "4gb", "3mb"}),
 		"appendonly":     rapid.SampledFrom([]string{"yes", "no", "YES"}),
 		"requirepass":    text,
-		"secret-door":    text,
 		"loglevel":       rapid.SampledFrom([]string{"debug", "Notice", "warning"}),
 		"bind":           rapid.SampledFrom([]string{"", "::1", "127.0.0.1 -::1", "\" '"}),
 		"save":           rapid.Map(rapid.SliceOfN(point, 0, 3), func(s []string) string { return strings.Join(s, " ") }),
