@@ -203,6 +203,10 @@ func shutdown(c *client, args [][]byte) {
 		c.fail("ERR No shutdown in progress.")
 		return
 	}
+	if c.slot.busy && !noSave { // a script runs, and may have written
+		c.fail(c.s.busyText())
+		return
+	}
 	c.s.log.Info("shutdown requested by a client", "client", c.describe())
 	select {
 	case c.s.asked <- nil:

@@ -68,7 +68,7 @@ func TestAsidePastItsTime(t *testing.T) {
 	for _, step := range []struct{ command, want string }{
 		{"GET", "-" + errBusyScript + "\r\n"}, {"MULTI", "+OK\r\n"}, {"PING", "-" + errBusyScript + "\r\n"},
 		{"EXEC", "-EXECABORT Transaction discarded because of: " + errBusyScript + "\r\n"},
-		{"UNWATCH", "+OK\r\n"}, {"MULTI", "+OK\r\n"}, {"DISCARD", "+OK\r\n"}, {"RESET", "+RESET\r\n"},
+		{"SHUTDOWN", "-" + errBusyScript + "\r\n"}, {"UNWATCH", "+OK\r\n"}, {"MULTI", "+OK\r\n"}, {"DISCARD", "+OK\r\n"}, {"RESET", "+RESET\r\n"},
 	} {
 		args := []string{step.command}
 		if step.command == "GET" {
