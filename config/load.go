@@ -27,8 +27,9 @@ var (
 const stdinName = "-"
 
 // Load reads the command line, args, as it follows the program's name: first, if wanted, the path of a configuration
-// file or "-" for stdin; then flags: --name value, --name value value …, --name=value. A value that begins with two
-// dashes needs the form with "=". Flags win over the file whatever their order.
+// file or "-" for stdin; then flags: --name value, --name value value …, --name=value, or a flag and its values in one
+// argument, which is then a line of the file. A value that begins with two dashes needs the form with "=", or that line.
+// Flags win over the file whatever their order.
 //
 // Either all parameters get their values or none, and the error is one line that names the place, the parameter, its
 // value and what it must be. Load is called once, before the handles are used; it runs no OnChange hooks.
@@ -123,12 +124,11 @@ func splitArgs(args []string) (source string, flags []flagArgs, err error) {
 			last.values = append(last.values, arg)
 			continue
 		}
-		name, value, hasValue := strings.Cut(name, "=")
-		f := flagArgs{name: name}
-		if hasValue {
-			f.values = []string{value}
+		f, err := splitFlag(name)
+		if err != nil {
+			return "", nil, err
 		}
-		switch strings.ToLower(name) {
+		switch strings.ToLower(f.name) {
 		case helpFlag:
 			return "", nil, ErrHelp
 		case versionFlag:
@@ -137,6 +137,22 @@ func splitArgs(args []string) (source string, flags []flagArgs, err error) {
 		flags = append(flags, f)
 	}
 	return source, flags, nil
+}
+
+// splitFlag takes apart what follows the dashes of a flag: its name, name=value, or a line of the file.
+func splitFlag(arg string) (f flagArgs, err error) {
+	end := strings.IndexAny(arg, "= \t")
+	switch {
+	case end < 0:
+		return flagArgs{name: arg}, nil
+	case arg[end] == '=':
+		return flagArgs{arg[:end], []string{arg[end+1:]}}, nil
+	}
+	f.name = arg[:end]
+	if f.values, err = splitWords(arg[end:]); err != nil {
+		return f, &fault{"--" + f.name + ": " + err.Error()}
+	}
+	return f, nil
 }
 
 // flags reads the flags of the command line.

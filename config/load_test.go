@@ -104,6 +104,28 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+// TestLoadLines: a flag and its values may be one argument, as in Redis, and are then read like a line of the file.
+func TestLoadLines(t *testing.T) {
+	s := newSample()
+	if err := s.Load([]string{"--port 6", "--bind\t::1 '127.0.0.1'", "--requirepass \"--a b\"", "--save 9 9", "8", "8", "--logfile=a b"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	got := values(s.Registry)
+	for name, want := range map[string]string{"port": "6", "bind": "::1 127.0.0.1", "requirepass": "--a b", "save": "9 9 8 8", "logfile": "a b"} {
+		if got[name] != want {
+			t.Errorf("%s is %q, want %q", name, got[name], want)
+		}
+	}
+	for arg, want := range map[string]string{
+		"--requirepass 'hunter2": "--requirepass: unbalanced quotes", "--port 1 2": `--port "1 2": takes exactly one value, which must be between 0 and 65535`,
+		"--nosuch 1": `unknown option "--nosuch"`, "-- port 1": `unknown option "--"`,
+	} {
+		if err := newSample().Load([]string{arg}, nil); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", arg, err, want)
+		}
+	}
+}
+
 var longLine = strings.Repeat("x", lineBytesMax)
 
 var badFiles = map[string]string{
