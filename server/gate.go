@@ -71,13 +71,22 @@ type clock struct {
 	origin time.Time // when the server started; atNs counts from here on the monotonic clock
 	atNs   int64     // the latest reading
 	wallUs int64     // what makes a reading, in microseconds, a Unix time
+	heldUs int64     // the wall clock while it stands still; zero: it runs
 }
 
 // start reads both clocks; it is called at the beginning of a batch, since the wall clock may be set.
 func (c *clock) start() {
 	now := time.Now()
 	c.atNs = int64(now.Sub(c.origin))
-	c.wallUs = now.UnixMicro() - c.atNs/1e3
+	c.wallUs, c.heldUs = now.UnixMicro()-c.atNs/1e3, 0
+}
+
+// hold makes the wall clock stand still, so that all that a transaction or a script does happens at one time: what it can
+// read does not expire under its hands. The caller sets heldUs to what was held before when that is over; if it panics, the
+// next start does.
+func (c *clock) hold() (before int64) {
+	before, c.heldUs = c.heldUs, c.unixUs()
+	return before
 }
 
 // advance reads the monotonic clock.
@@ -90,7 +99,12 @@ func (c *clock) now() time.Time { return time.UnixMicro(c.unixUs()) }
 func (c *clock) unixMs() int64 { return c.unixUs() / 1e3 }
 
 // unixUs is the wall clock at the latest reading, in microseconds since 1970.
-func (c *clock) unixUs() int64 { return c.wallUs + c.atNs/1e3 }
+func (c *clock) unixUs() int64 {
+	if c.heldUs != 0 {
+		return c.heldUs
+	}
+	return c.wallUs + c.atNs/1e3
+}
 
 // gate closes over all slots for exclusive work.
 type gate struct {

@@ -59,8 +59,7 @@ func (h *scriptHost) refuses(r *scriptRun, cmd *command, known bool, args [][]by
 	return ""
 }
 
-// callInScript runs the handler and accounts for it, as call does for commands of clients. The logs of slow commands have
-// the script as a whole.
+// callInScript runs the handler and accounts for it, as call does for commands of clients.
 func (c *client) callInScript(cmd *command, args [][]byte) {
 	clock := &c.slot.clock
 	c.cmd, c.failed = cmd, false
@@ -77,8 +76,12 @@ func (c *client) callInScript(cmd *command, args [][]byte) {
 	if c.s.observe.monitors.any() && cmd.flags&(skipMonitor|admin) == 0 {
 		c.show(args, c.secret)
 	}
+	ns := clock.atNs - began
+	if o := &c.s.observe; ns >= o.tookNs && cmd.flags&skipSlowlog == 0 {
+		o.logs[slowLog].note(caller, args, c.secret, ns/nsPerUs)
+	}
 	c.secret, c.pushes = c.secret[:0], nil
-	c.record(cmd, clock.atNs-began)
+	c.record(cmd, ns)
 	caller.commandTotal++
 }
 

@@ -186,9 +186,11 @@ func (c *client) runScript(r *scriptRun) {
 	defer st.end()
 	from, over := len(c.buf), c.over
 	var fault *lua.Error
+	before := c.slot.clock.hold()
 	c.aside.takes(time.Duration(min(c.s.params.busyReplyMs.Get(), timeoutMsMax))*time.Millisecond, func() {
 		fault = st.runtime.Run(r.fn, lua.Call{Keys: r.keys, Args: r.args, AsParameters: r.function}, scriptReply{c})
 	})
+	c.slot.clock.heldUs = before
 	c.resumeView()
 	if fault == nil {
 		return

@@ -172,6 +172,7 @@ func (c *client) execQueue(m *multiState) {
 	execRow := c.cmd
 	c.lookNs = min(c.lookNs, c.s.observe.lookFrom(m.heldBytes)) // these came in earlier batches
 	c.inExec = true
+	before := c.slot.clock.hold()
 	c.array(len(m.queue))
 	for _, q := range m.queue {
 		c.bindView()
@@ -180,6 +181,7 @@ func (c *client) execQueue(m *multiState) {
 		}
 		c.call(q.cmd, q.args)
 	}
+	c.slot.clock.heldUs = before
 	c.inExec = false
 	c.cmd, c.failed = execRow, false
 }

@@ -554,3 +554,46 @@ func sorted(text string) string {
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
 }
+
+// TestTimeStandsStill: all that a script or a transaction does happens at one time, so that what it has just seen does not
+// expire under its hands.
+func TestTimeStandsStill(t *testing.T) {
+	c := startServer(t, "--enable-debug-command", "yes").dial()
+	c.ok("DEBUG", "SET-DISABLE-DENY-SCRIPTS", "1")
+	c.want("*4\r\n:1\r\n:1\r\n:1\r\n:1\r\n", "EVAL", `
+		local before = redis.call('time')
+		redis.call('set', 'short', 'v', 'px', 1)
+		redis.call('set', 'long', 'v', 'px', 60000)
+		redis.call('debug', 'sleep', 0.003)
+		redis.call('set', 'later', 'v')
+		redis.call('pexpire', 'later', 60000)
+		local after = redis.call('time')
+		return {redis.call('exists', 'short'), before[1] == after[1] and before[2] == after[2],
+			redis.call('pttl', 'long') == 60000, redis.call('pexpiretime', 'long') == redis.call('pexpiretime', 'later')}`, "0")
+	c.want(":0\r\n", "EXISTS", "short")
+
+	c.ok("MULTI")
+	for _, command := range [][]string{
+		{"SET", "short", "v", "PX", "1"}, {"DEBUG", "SLEEP", "0.003"}, {"EXISTS", "short"},
+		{"EVAL", "return redis.call('exists','short')", "0"}, {"EXISTS", "short"},
+	} {
+		c.want("+QUEUED\r\n", command...)
+	}
+	c.want("*5\r\n+OK\r\n+OK\r\n:1\r\n:1\r\n:1\r\n", "EXEC")
+	c.want(":0\r\n", "EXISTS", "short")
+}
+
+// TestSlowlogShowsWhatScriptsCall: each command for itself, before the script, and as the caller's.
+func TestSlowlogShowsWhatScriptsCall(t *testing.T) {
+	c := startServer(t, "--slowlog-log-slower-than", "0").dial()
+	c.ok("CLIENT", "SETNAME", "caller")
+	c.ok("SLOWLOG", "RESET")
+	c.want("$4\r\nPONG\r\n", "EVAL", "return redis.call('ping', 'PONG')", "0")
+	list := c.value("SLOWLOG", "GET", "2").elems
+	if len(list) != 2 || list[0].elems[3].elems[0].text != "EVAL" || list[1].elems[3].elems[0].text != "ping" {
+		t.Fatalf("logged %v", list)
+	}
+	if script, call := list[0].elems, list[1].elems; call[4].text != script[4].text || call[5].text != "caller" {
+		t.Errorf("the call is %v's, the script %v's", call[4:], script[4:])
+	}
+}
