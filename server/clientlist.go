@@ -162,5 +162,5 @@ func (c *client) memoryBytes() int64 {
 	if c.multi != nil {
 		n += int64(c.multi.heldBytes)
 	}
-	return n + c.sub.heldBytes() + c.watcher.HeldBytes()
+	return n + c.sub.heldBytes() + c.watcher.HeldBytes() + c.cacher.heldBytes()
 }

@@ -45,7 +45,20 @@ type cacher struct {
 	noloop   bool
 	redirect int64    // id of the client that is told instead; 0: none
 	prefixes []string // with bcast, ascending
+	bytes    int64    // that the prefixes take, about
 	broken   bool     // guarded by caching.mu: the client that was to be told is gone
+}
+
+// prefixBytes is what a prefix of one client takes besides its text, about: its place in the client's list and in the table,
+// and a map of the clients.
+const prefixBytes = 176
+
+// heldBytes is what the prefixes of a client take, about; it is nil unless the client tracks keys.
+func (k *cacher) heldBytes() int64 {
+	if k == nil {
+		return 0
+	}
+	return k.bytes
 }
 
 // hearing is what kind of messages a client understands.
@@ -95,6 +108,9 @@ func (c *client) startTracking(k *cacher) {
 	}
 	slices.Sort(k.prefixes)
 	k.prefixes = slices.Compact(k.prefixes)
+	for _, prefix := range k.prefixes {
+		k.bytes += prefixBytes + int64(len(prefix))
+	}
 	t.mu.Lock()
 	t.byID[c.id] = k
 	t.mu.Unlock()

@@ -37,6 +37,13 @@ func TestClientEviction(t *testing.T) {
 			_, err := c.nc.Write(encode(args...))
 			return err
 		},
+		"prefixes of keys that it caches": func(c *conn) error {
+			var err error
+			for i := 0; i < 400 && err == nil; i++ {
+				_, err = c.try("CLIENT", "TRACKING", "ON", "BCAST", "PREFIX", fmt.Sprintf("%04d%s", i, much[:10000]))
+			}
+			return err
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := ownServer(t, "--client-output-buffer-limit", "pubsub 0 0 0")
