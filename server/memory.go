@@ -177,8 +177,10 @@ func (s *Server) memoryInfo(w *info.Writer) {
 // What the process takes is more than what is used: garbage that waits for the collector, free pages kept for the next, gaps,
 // the program itself. Under a limit all of that together is to stay below a quarter of maxmemory.
 const (
-	// residentGoal, in percent of maxmemory, is what the Go heap is bounded for; above it, something is done at once.
-	residentGoal = 116
+	// spareShare is the part of maxmemory, 16 in a hundred, and spareMin the least number of bytes, by which the process may
+	// exceed it before something is done at once. The Go heap is bounded for that.
+	spareShare = 16
+	spareMin   = 16 << 20
 	// programBytes is about what the program takes, of which most is its code.
 	programBytes = 10 << 20
 	// heapRoomMin is what the Go heap may grow by between two collections in any case: with less they would never end.
@@ -190,13 +192,16 @@ const (
 	gapShare = 8
 )
 
+// residentGoal is what the process may take under a limit.
+func residentGoal(limit int64) int64 { return limit + max(limit/100*spareShare, spareMin) }
+
 // boundHeap makes the collector run early enough, while there is a limit. Values above 1 KiB lie on the Go heap, so that its
 // share of the memory may be anything. The caller holds the gate.
 func (s *Server) boundHeap() {
 	m, bound := &s.memory, int64(0)
 	if m.limit != 0 {
 		pageBytes := s.store.PageBytes()
-		bound = m.limit/100*residentGoal - pageBytes - pageBytes/32 - programBytes
+		bound = residentGoal(m.limit) - pageBytes - pageBytes/32 - programBytes
 		used, _ := goBytes()
 		all, live := heapBytes()
 		live = max(live, s.store.HeapBytes())
@@ -226,13 +231,13 @@ func (s *Server) boundResident(now time.Time) {
 		slack.Store(0)
 		return
 	}
-	switch resident, goal := residentBytes(), limit/100*residentGoal; {
+	switch resident, goal := residentBytes(), residentGoal(limit); {
 	case resident > goal && now.Sub(s.returnedAt) >= returnEvery:
 		s.returnAll(now)
 		if excess := residentBytes() - goal; excess > 0 {
 			slack.Store(min(slack.Load()+excess, limit/4))
 		}
-	case resident < limit/100*(residentGoal-5):
+	case resident < goal-goal/20:
 		slack.Store(slack.Load() / 8 * 7)
 	}
 }
