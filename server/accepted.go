@@ -105,9 +105,6 @@ var acceptedParameters = []struct {
 	{"clients are told that this is Redis in any case", []known{
 		{"extended-redis-compatibility", "", "no", yesNo, anytime},
 	}},
-	{"clients are not told where they are", []known{
-		{"availability-zone", "", "", text, anytime},
-	}},
 	{"sockets are not marked", []known{
 		{"socket-mark-id", "", "0", number(0, math.MaxUint32), atStart},
 	}},

@@ -367,3 +367,25 @@ func TestDescribe(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestAvailabilityZone: clients are told where the server stands, if it was told.
+func TestAvailabilityZone(t *testing.T) {
+	s := newTestServer(t)
+	c := newTestClient(t, s)
+	zone := func(version string) string {
+		text, _ := decoded(t, do(c, "HELLO", version)).field("availability_zone")
+		return text.text
+	}
+	for _, want := range []string{"eu-1 b", ""} {
+		do(c, "CONFIG", "SET", "availability-zone", want)
+		if two, three := zone("2"), zone("3"); two != want || three != want {
+			t.Errorf("HELLO 2 tells %q and HELLO 3 %q, want %q", two, three, want)
+		}
+		if got := decoded(t, do(c, "INFO", "server")).text; !strings.Contains(got, "\r\navailability_zone:"+want+"\r\n") {
+			t.Errorf("INFO does not tell %q: %s", want, got)
+		}
+	}
+	if reply := do(c, "HELLO", "3"); strings.Contains(reply, "zone") || !strings.HasPrefix(reply, "%7\r\n") {
+		t.Errorf("HELLO without a zone: %q", reply)
+	}
+}

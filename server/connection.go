@@ -165,7 +165,12 @@ func hello(c *client, args [][]byte) {
 }
 
 func (c *client) helloReply() {
-	c.mapping(7)
+	zone := c.s.params.availabilityZone.Get()
+	if zone == "" {
+		c.mapping(7)
+	} else {
+		c.mapping(8)
+	}
 	c.bulkString("server")
 	c.bulkString("redis") // clients test for this name
 	c.bulkString("version")
@@ -180,6 +185,9 @@ func (c *client) helloReply() {
 	c.bulkString("master")
 	c.bulkString("modules")
 	c.array(0)
+	if zone != "" { // as in Valkey
+		c.textField("availability_zone", zone)
+	}
 }
 
 // protocol is the RESP version the client speaks.

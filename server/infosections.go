@@ -56,6 +56,7 @@ func (s *Server) serverInfo(w *info.Writer) {
 	w.Int("lru_clock", now.Unix()&(1<<24-1))
 	w.Str("executable", executable())
 	w.Str("config_file", s.params.registry.ConfigFile())
+	w.Str("availability_zone", s.params.availabilityZone.Get())
 }
 
 // buildRevision returns the first digits of the commit that this program was built from, and 1 if the sources had other

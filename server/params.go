@@ -46,6 +46,7 @@ type Parameters struct {
 	enableDebugCommand *config.String
 	enableProtected    *config.String
 	importMode         *config.Bool
+	availabilityZone   *config.String
 	latencyTracking    *config.Bool
 	latencyPercentiles *config.String
 	logLevel           *config.String
@@ -128,6 +129,7 @@ func (p *Parameters) registerGeneral(r *config.Registry) {
 		config.Doc("who may use DEBUG; local: clients of this machine"))
 	p.enableProtected = r.Enum("enable-protected-configs", "no", []string{"no", "yes", "local"}, config.Immutable(),
 		config.Doc("who may change dir and dbfilename at run time; local: clients of this machine"))
+	p.availabilityZone = r.String("availability-zone", "", config.Doc("where the server stands, for clients that look for a near one: HELLO and INFO tell it"))
 	p.importMode = r.Bool("import-mode", false, config.Doc("keys neither expire nor are evicted; for clients that said CLIENT IMPORT-SOURCE ON expired keys are alive"))
 	p.latencyTracking = r.Bool("latency-tracking", true, config.Doc("keep a latency histogram per command"))
 	p.latencyPercentiles = r.Custom("latency-tracking-info-percentiles", "50 99 99.9", canonicalPercentiles,

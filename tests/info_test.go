@@ -35,6 +35,7 @@ var infoOnlyOurs = map[string]string{
 	"acl_access_denied_cmd":                     "Redis 7.2",
 	"acl_access_denied_key":                     "Redis 7.2",
 	"acl_access_denied_channel":                 "Redis 7.2",
+	"availability_zone":                         "Valkey 8.0",
 	"handler_panics":                            "a panic answers one client and is counted",
 	"pubsub_clients":                            "Redis 7.4",
 	"watching_clients":                          "Redis 7.4",
