@@ -88,7 +88,8 @@ type memoryUse struct {
 // usedBytes is the memory that counts for maxmemory and that INFO tells: keys and values with their index, what clients hold
 // and wait for, the hot keys, what the server takes by itself, and the least garbage and gaps that must be put up with.
 func (s *Server) usedBytes() int64 {
-	return s.store.UsedBytes() + s.store.HeapBytes()/gapShare + s.memory.other.Load()
+	heap := s.store.HeapBytes()
+	return s.store.UsedBytes() + heap/gapShare + min(heap/garbageShare, overshootBytes) + s.memory.other.Load()
 }
 
 // goBytes is what the Go runtime uses and what it holds, which is that and what it keeps for later. It reads four
@@ -188,8 +189,10 @@ const (
 	// garbageShare is the part, 1/16, of what lies on the Go heap by which it may grow, if it takes up so much of the memory that
 	// there is no room for more. The collector then runs often, but values are without pointers, and it is done soon.
 	garbageShare = 16
-	// gapShare is the part of it, 1/8, that counts as used for that garbage and for the gaps between values.
-	gapShare = 8
+	// gapShare is the part of it, 1/8, that counts as used for that garbage and for the gaps between values. To that comes what
+	// is allocated while the collector runs, another 1/16 but no more than 8 MiB: it matters where maxmemory is small.
+	gapShare       = 8
+	overshootBytes = 8 << 20
 )
 
 // residentGoal is what the process may take under a limit.
