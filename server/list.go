@@ -9,11 +9,11 @@ import (
 
 // listRows follow the order of Redis's documentation.
 var listRows = []row{
-	{"blmove", 6, write | denyoom | noscript | blocking, specs{keysAt(kRW|kAccess|kDelete, 1, 1, 1), keysAt(kRW|kInsert, 2, 2, 1)}, "6.2.0", "Moves an element from one list to another and returns it. Waits for one if there is none.", blmove},
+	{"blmove", 6, write | denyoom | blocking, specs{keysAt(kRW|kAccess|kDelete, 1, 1, 1), keysAt(kRW|kInsert, 2, 2, 1)}, "6.2.0", "Moves an element from one list to another and returns it. Waits for one if there is none.", blmove},
 	{"blmpop", -5, write | blocking, specs{keysNum(kRW|kAccess|kDelete, 2)}, "7.0.0", "Removes and returns elements of the first of several lists that has any. Waits for one if none has.", blmpop},
-	{"blpop", -3, write | noscript | blocking, specs{keysAt(kRW|kAccess|kDelete, 1, -2, 1)}, "2.0.0", "Removes and returns the first element of a list. Waits for one if there is none.", blpop},
-	{"brpop", -3, write | noscript | blocking, specs{keysAt(kRW|kAccess|kDelete, 1, -2, 1)}, "2.0.0", "Removes and returns the last element of a list. Waits for one if there is none.", brpop},
-	{"brpoplpush", 4, write | denyoom | noscript | blocking, specs{keysAt(kRW|kAccess|kDelete, 1, 1, 1), keysAt(kRW|kInsert, 2, 2, 1)}, "2.2.0", "Moves the last element of a list to the head of another and returns it. Waits for one if there is none.", brpoplpush},
+	{"blpop", -3, write | blocking, specs{keysAt(kRW|kAccess|kDelete, 1, -2, 1)}, "2.0.0", "Removes and returns the first element of a list. Waits for one if there is none.", blpop},
+	{"brpop", -3, write | blocking, specs{keysAt(kRW|kAccess|kDelete, 1, -2, 1)}, "2.0.0", "Removes and returns the last element of a list. Waits for one if there is none.", brpop},
+	{"brpoplpush", 4, write | denyoom | blocking, specs{keysAt(kRW|kAccess|kDelete, 1, 1, 1), keysAt(kRW|kInsert, 2, 2, 1)}, "2.2.0", "Moves the last element of a list to the head of another and returns it. Waits for one if there is none.", brpoplpush},
 	{"lindex", 3, readonly, specs{keysAt(kRO|kAccess, 1, 1, 1)}, "1.0.0", "Returns an element of a list by its index.", lindex},
 	{"linsert", 5, write | denyoom, specs{keysAt(kRW|kInsert, 1, 1, 1)}, "2.2.0", "Inserts an element before or after another element of a list.", linsert},
 	{"llen", 2, readonly | fast, specs{keysAt(kRO, 1, 1, 1)}, "1.0.0", "Returns the length of a list.", llen},

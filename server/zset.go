@@ -11,8 +11,8 @@ import (
 // zsetRows follow the order of Redis's documentation. Ranges are in zsetrange.go, unions and the like in zsetops.go.
 var zsetRows = []row{
 	{"bzmpop", -5, write | blocking, specs{keysNum(kRW|kAccess|kDelete, 2)}, "7.0.0", "Removes and returns members with the lowest or highest scores from the first sorted set that is not empty. Blocks until there is one.", bzmpop},
-	{"bzpopmax", -3, write | noscript | blocking | fast, specs{keysAt(kRW|kAccess|kDelete, 1, -2, 1)}, "5.0.0", "Removes and returns the member with the highest score from one of several sorted sets. Blocks until there is one.", bzpopmax},
-	{"bzpopmin", -3, write | noscript | blocking | fast, specs{keysAt(kRW|kAccess|kDelete, 1, -2, 1)}, "5.0.0", "Removes and returns the member with the lowest score from one of several sorted sets. Blocks until there is one.", bzpopmin},
+	{"bzpopmax", -3, write | blocking | fast, specs{keysAt(kRW|kAccess|kDelete, 1, -2, 1)}, "5.0.0", "Removes and returns the member with the highest score from one of several sorted sets. Blocks until there is one.", bzpopmax},
+	{"bzpopmin", -3, write | blocking | fast, specs{keysAt(kRW|kAccess|kDelete, 1, -2, 1)}, "5.0.0", "Removes and returns the member with the lowest score from one of several sorted sets. Blocks until there is one.", bzpopmin},
 	{"zadd", -4, write | denyoom | fast, specs{keysAt(kRW|kUpdate, 1, 1, 1)}, "1.2.0", "Adds members to a sorted set, or updates their scores. Creates the key if it doesn't exist.", zadd},
 	{"zcard", 2, readonly | fast, specs{keysAt(kRO, 1, 1, 1)}, "1.2.0", "Returns the number of members in a sorted set.", zcard},
 	{"zcount", 4, readonly | fast, specs{keysAt(kRO|kAccess, 1, 1, 1)}, "2.0.0", "Returns the number of members in a sorted set whose scores lie in a range.", zcount},

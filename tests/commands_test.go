@@ -124,6 +124,12 @@ var onlyOurs = map[string]string{
 // infoDiffers are intended differences of COMMAND INFO from Redis 7.0, by
 // command and field, with the reason.
 var infoDiffers = map[string]string{
+	"blmove: flags":                  "allowed in scripts since Redis 7.2, where it does not wait",
+	"blpop: flags":                   "allowed in scripts since Redis 7.2, where it does not wait",
+	"brpop: flags":                   "allowed in scripts since Redis 7.2, where it does not wait",
+	"brpoplpush: flags":              "allowed in scripts since Redis 7.2, where it does not wait",
+	"bzpopmax: flags":                "allowed in scripts since Redis 7.2, where it does not wait",
+	"bzpopmin: flags":                "allowed in scripts since Redis 7.2, where it does not wait",
 	"command|getkeys: arity":         "-3 since Redis 7.2: a command may have no arguments",
 	"command|getkeysandflags: arity": "-3 since Redis 7.2: a command may have no arguments",
 	"zrank: arity":                   "-3 since Redis 7.2: WITHSCORE",
