@@ -61,12 +61,15 @@ func (a *aside) keep(args [][]byte) [][]byte {
 	return a.args
 }
 
-// runAside runs fn on a copy of the arguments of the command being run, under the gate and aside. If it returns with c.aside
-// still set, the command is not over: nothing of the client may be touched but that.
-func (c *client) runAside(args [][]byte, fn func(args [][]byte)) {
+// runAside runs fn on a copy of the arguments of a command, under the gate and aside. If it returns with c.aside still set, the
+// command is not over: nothing of the client may be touched but that.
+func (c *client) runAside(cmd *command, args [][]byte, fn func(args [][]byte)) {
 	c.tellMonitors() // of what came before
 	home, s := c.slot, c.s
-	s.gate.close(home)
+	if !s.gate.close(home) {
+		c.turnAway(cmd)
+		return
+	}
 	if c.closed { // killed while it waited
 		s.gate.open(home)
 		c.verdict = transport.Abort
@@ -88,6 +91,15 @@ func (c *client) runAside(args [][]byte, fn func(args [][]byte)) {
 	s.asides.giveBack(a)
 	s.gate.open(home)
 	home.clock.start() // it took time
+}
+
+// turnAway answers a command that could not wait for the gate any longer, since what has it is past its time.
+func (c *client) turnAway(cmd *command) {
+	if c.closed { // killed while it waited
+		c.verdict = transport.Abort
+		return
+	}
+	c.reject(cmd, c.s.busyText())
 }
 
 // settle gives the client back to its slot. The gate is closed.

@@ -51,7 +51,7 @@ func reset(c *client, _ [][]byte) {
 	c.discardMulti()
 	c.stopMonitoring()
 	if c.cacher != nil {
-		c.withGate(c.stopTracking)
+		c.underGate(c.stopTracking)
 	}
 	c.leaveChannels()
 	c.claimMessages()

@@ -57,7 +57,7 @@ func (c *client) dispatch(args [][]byte) bool {
 		c.reject(cmd, c.s.busyText())
 		return true
 	}
-	if c.slot.busy && (cmd.flags&locksForWriting != 0 || c.monitoring) {
+	if c.slot.busy && (cmd.flags&locksForWriting != 0 || c.monitoring || c.cacher != nil && cmd.flags&whileSubscribed != 0) {
 		c.slot.afterBusy = append(c.slot.afterBusy, c.conn.Resume)
 		return false
 	}
@@ -123,14 +123,17 @@ func (c *client) reject(cmd *command, text string) {
 // run executes a command that passed the gates: it takes the locks the row calls for, and nothing else does.
 func (c *client) run(cmd *command, args [][]byte) {
 	switch {
+	case c.slot.busy && cmd.flags&allowBusy == 0: // since the command before, in a row
+		c.reject(cmd, c.s.busyText())
+		return
 	case cmd.flags&runsScripts != 0:
-		c.runAside(args, func(args [][]byte) { c.runExclusive(cmd, args) })
+		c.runAside(cmd, args, func(args [][]byte) { c.runExclusive(cmd, args) })
 		return
 	case cmd.flags&exclusive != 0:
 		c.runExclusive(cmd, args)
 		return
 	case c.multi != nil && c.multi.scripts && cmd.name == "exec":
-		c.runAside(args, func(args [][]byte) { c.call(cmd, args) })
+		c.runAside(cmd, args, func(args [][]byte) { c.call(cmd, args) })
 		return
 	}
 	c.bindView()
@@ -168,7 +171,7 @@ func (c *client) bindView() {
 // waits itself. The slot is let go in between and its scratch memory with it, so that permissions may change.
 func (c *client) runExclusive(cmd *command, args [][]byte) {
 	args = slices.Clone(args)
-	c.withGate(func() {
+	ran := c.withGate(func() {
 		if !c.user.Unrestricted && c.refused(cmd, args) {
 			return
 		}
@@ -179,16 +182,19 @@ func (c *client) runExclusive(cmd *command, args [][]byte) {
 			c.s.serveWaiters(c.view, keys)
 		}
 	})
+	if !ran {
+		c.turnAway(cmd)
+	}
 }
 
-// withGate runs fn with the gate closed and the view bound accordingly.
-func (c *client) withGate(fn func()) {
+// withGate runs fn with the gate closed and the view bound accordingly, and reports false if it could not: see gate.exclusive.
+func (c *client) withGate(fn func()) bool {
 	c.tellMonitors()    // of what came before
 	if c.aside != nil { // it is closed already
 		c.whileClosed(fn)
-		return
+		return true
 	}
-	c.s.gate.exclusive(c.slot, func() {
+	return c.s.gate.exclusive(c.slot, func() {
 		if c.closed { // killed while it waited
 			c.verdict = transport.Abort
 			return
@@ -196,6 +202,13 @@ func (c *client) withGate(fn func()) {
 		c.slot.clock.start() // waiting took time
 		c.whileClosed(fn)
 	})
+}
+
+// underGate runs fn with the gate closed, now or when what has it ends.
+func (c *client) underGate(fn func()) {
+	if !c.withGate(fn) {
+		c.slot.afterBusy = append(c.slot.afterBusy, fn)
+	}
 }
 
 // whileClosed runs fn with the view bound to the whole store.

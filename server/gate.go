@@ -108,7 +108,7 @@ func (c *clock) unixUs() int64 {
 
 // gate closes over all slots for exclusive work.
 type gate struct {
-	turn  sync.Mutex // one exclusive work at a time, so that two closers cannot each hold half of the slots
+	turn  turn
 	slots []*slot
 
 	latency  *latencyMonitor // nil: nobody wants to know how long it is closed
@@ -119,25 +119,36 @@ type gate struct {
 // released until the gate is closed, so the caller must not rely on what it read from shared state before; from then on
 // the caller holds it, also when fn panics: what fn leaves half-done of the caller's session, such as a wait that began
 // while replies are still in its buffer, nobody else gets to see.
-func (g *gate) exclusive(own *slot, fn func()) {
-	g.close(own)
+// It returns false, and fn was not run, if what has the gate is past its time: own is held again, and busy.
+func (g *gate) exclusive(own *slot, fn func()) bool {
+	if !g.close(own) {
+		return false
+	}
 	defer g.open(own)
 	fn()
+	return true
 }
 
 // close is the beginning of exclusive, open its end. They need not be called by the same goroutine.
-func (g *gate) close(own *slot) {
+func (g *gate) close(own *slot) bool {
 	if own != nil {
 		own.countAccesses()
 		own.mu.Unlock()
 	}
-	g.turn.Lock()
+	for !g.turn.take(own != nil) {
+		own.mu.Lock()
+		if own.busy {
+			return false
+		}
+		own.mu.Unlock() // it has just ended
+	}
 	if g.latency != nil && g.latency.on() {
 		g.closedAt = time.Now()
 	}
 	for _, sl := range g.slots {
 		sl.mu.Lock()
 	}
+	return true
 }
 
 func (g *gate) open(own *slot) {
@@ -150,7 +161,7 @@ func (g *gate) open(own *slot) {
 		g.latency.note(eventGate, time.Since(g.closedAt), time.Now().Unix())
 		g.closedAt = time.Time{}
 	}
-	g.turn.Unlock()
+	g.turn.give()
 }
 
 // yield lets go of the slots, but for keep, while the gate's turn stays taken: their holders find them busy. The slot given
@@ -165,10 +176,12 @@ func (g *gate) yield(keep, given *slot, held bool) {
 			sl.mu.Unlock()
 		}
 	}
+	g.turn.setPast(true) // loops that wait for it find their slots busy
 }
 
 // takeBack ends what yield began, and does what had to wait.
 func (g *gate) takeBack(keep *slot) {
+	g.turn.setPast(false)
 	for _, sl := range g.slots {
 		if sl != keep {
 			sl.mu.Lock()
@@ -187,8 +200,7 @@ func (g *gate) takeBack(keep *slot) {
 func (g *gate) enter(sl *slot) {
 	for sl.mu.Lock(); sl.busy; sl.mu.Lock() {
 		sl.mu.Unlock()
-		g.turn.Lock() // which takes until the gate opens
-		//lint:ignore SA2001 it is the wait that matters
-		g.turn.Unlock()
+		g.turn.take(false) // which takes until the gate opens
+		g.turn.give()
 	}
 }

@@ -74,7 +74,7 @@ func monitor(c *client, _ [][]byte) {
 // follows the reply.
 func (c *client) stopMonitoring() {
 	if c.monitoring {
-		c.withGate(c.leaveMonitors)
+		c.underGate(c.leaveMonitors)
 		c.claimMessages()
 	}
 }

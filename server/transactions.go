@@ -132,10 +132,10 @@ func exec(c *client, _ [][]byte) {
 			c.view.Unlock()
 		}
 	}
-	if m.exclusive {
-		c.withGate(func() { c.execExclusive(m) })
+	if m.exclusive && !c.withGate(func() { c.execExclusive(m) }) {
+		c.turnAway(c.cmd)
 	}
-	c.view.Unwatch(&c.watcher)
+	c.forgetWatched()
 }
 
 // execExclusive runs the transaction under the gate, and serves those who wait for what it wrote.
