@@ -117,7 +117,7 @@ func heapBytes() (all, live int64) {
 // countMemory counts what is not keys and values. The caller holds the gate.
 func (s *Server) countMemory() {
 	m := &s.memory
-	m.other.Store(m.startupBytes + s.clientBytes() + s.tracker.MemoryBytes() + m.slack.Load())
+	m.other.Store(m.startupBytes + s.clientBytes() + s.tracker.MemoryBytes() + s.caching.table.Bytes() + s.scriptBytes() + m.slack.Load())
 }
 
 // sampleMemory counts and notes the peak. It returns the memory in use. The caller holds the gate.
@@ -136,6 +136,9 @@ func (s *Server) notePeak() int64 {
 		}
 	}
 }
+
+// scriptBytes is what the scripts and functions take that are kept. The caller holds the gate.
+func (s *Server) scriptBytes() int64 { return s.scripts.bytes + s.functions.libraries.Bytes() }
 
 // memoryInfo is INFO memory. Overhead is all that is not keys and values with their index.
 func (s *Server) memoryInfo(w *info.Writer) {
@@ -158,8 +161,8 @@ func (s *Server) memoryInfo(w *info.Writer) {
 	w.Human("total_system_memory_human", total)
 	s.scripts.memoryInfo(w)
 	s.functions.memoryInfo(w)
-	w.Int("used_memory_scripts", s.scripts.bytes+s.functions.libraries.Bytes())
-	w.Human("used_memory_scripts_human", s.scripts.bytes+s.functions.libraries.Bytes())
+	w.Int("used_memory_scripts", s.scriptBytes())
+	w.Human("used_memory_scripts_human", s.scriptBytes())
 	w.Int("maxmemory", s.memory.limit)
 	w.Human("maxmemory_human", s.memory.limit)
 	w.Str("maxmemory_policy", s.params.eviction.policy.Get())

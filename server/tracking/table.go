@@ -23,6 +23,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 )
 
 const (
@@ -74,6 +75,19 @@ func (t *Table) Keys() int64 { return t.keys.Load() }
 
 // Items is the number of pairs of a key and a client.
 func (t *Table) Items() int64 { return t.items.Load() }
+
+// Bytes is about the memory that the table holds.
+func (t *Table) Bytes() int64 {
+	n := int64(unsafe.Sizeof(*t)) + 8*max(t.Items()-t.Keys(), 0)
+	for i := range t.shards {
+		sh := &t.shards[i]
+		sh.mu.Lock()
+		n += 4*int64(cap(sh.slots)+cap(sh.freeLists)) + int64(cap(sh.entries))*int64(unsafe.Sizeof(entry{})) +
+			int64(cap(sh.names)) + int64(cap(sh.lists))*int64(unsafe.Sizeof([]int64(nil)))
+		sh.mu.Unlock()
+	}
+	return n
+}
 
 // Add notes that a client has read a key, and reports whether nobody else had. It takes O(log clients of the key) if it is
 // noted already.
