@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -229,6 +230,9 @@ func (v *flagValue) String() string { return "" }
 // Type implements pflag.Value.
 func (v *flagValue) Type() string { return v.p.kind }
 
+// openRange is a range that ends where the type of the number does, which tells nobody anything.
+var openRange = regexp.MustCompile(`between (-?\d+) and 9223372036854775807`)
+
 // usage is the help of a parameter: what it is, its default, its range.
 func (p *param) usage() string {
 	var notes []string
@@ -240,7 +244,7 @@ func (p *param) usage() string {
 		notes = append(notes, "default "+p.fileText(p.def))
 	}
 	if p.allowed != "" && p.kind != boolKind && !strings.Contains(p.kind, "|") {
-		notes = append(notes, p.allowed)
+		notes = append(notes, openRange.ReplaceAllString(p.allowed, "from $1"))
 	}
 	if p.immutable || p.pinned {
 		notes = append(notes, "only at start")
@@ -251,10 +255,18 @@ func (p *param) usage() string {
 	return strings.TrimSpace(p.doc + " (" + strings.Join(notes, "; ") + ")")
 }
 
-// Usage writes the body of --help: every parameter in the order of the alphabet, those that nothing depends on by
-// name only.
+// usageWidth is where lines of --help end.
+const usageWidth = 100
+
+// Usage writes the body of --help: every parameter in the order of the alphabet, with what it is below its name, those
+// that nothing depends on by name only.
 func (r *Registry) Usage(w io.Writer) {
-	fmt.Fprint(w, r.flagSet(nil).FlagUsages())
+	for _, p := range slices.SortedFunc(slices.Values(r.params), func(a, b *param) int { return strings.Compare(a.name, b.name) }) {
+		if p.inert == "" && p.fixed == "" {
+			fmt.Fprintf(w, "  --%s %s\n", p.name, p.kind)
+			writeWords(w, "      ", strings.Fields(p.usage()))
+		}
+	}
 	var inert, fixed []string
 	for _, p := range r.params {
 		switch {
@@ -268,21 +280,25 @@ func (r *Registry) Usage(w io.Writer) {
 	listNames(w, "Accepted, and without effect:", inert)
 }
 
-// listNames writes names in the order of the alphabet below a title, as many on a line as fit.
+// listNames writes names in the order of the alphabet below a title.
 func listNames(w io.Writer, title string, names []string) {
-	const width = 100
 	if len(names) == 0 {
 		return
 	}
 	slices.Sort(names)
 	fmt.Fprintf(w, "\n%s\n", title)
+	writeWords(w, "  ", names)
+}
+
+// writeWords writes words behind an indentation, as many on a line as fit.
+func writeWords(w io.Writer, indent string, words []string) {
 	line := ""
-	for _, name := range names {
-		if len(line)+1+len(name) > width {
-			fmt.Fprintf(w, "  %s\n", line)
+	for _, word := range words {
+		if line != "" && len(indent)+len(line)+1+len(word) > usageWidth {
+			fmt.Fprintf(w, "%s%s\n", indent, line)
 			line = ""
 		}
-		line = strings.TrimPrefix(line+" "+name, " ")
+		line = strings.TrimPrefix(line+" "+word, " ")
 	}
-	fmt.Fprintf(w, "  %s\n", line)
+	fmt.Fprintf(w, "%s%s\n", indent, line)
 }

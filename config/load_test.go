@@ -268,12 +268,23 @@ func TestUsage(t *testing.T) {
 	}
 	var b bytes.Buffer
 	s.Usage(&b)
-	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
-	if want := len(s.params); len(lines) != want {
-		t.Errorf("%d lines, want %d:\n%s", len(lines), want, b.String())
+	var names []string
+	for line := range strings.Lines(b.String()) {
+		if strings.HasPrefix(line, "  --") {
+			names = append(names, line)
+		}
+		if len(line) > usageWidth+1 {
+			t.Errorf("a line of %d bytes: %s", len(line), line)
+		}
 	}
-	if !slices.IsSorted(lines) {
+	if want := len(s.params); len(names) != want {
+		t.Errorf("%d parameters, want %d:\n%s", len(names), want, b.String())
+	}
+	if !slices.IsSorted(names) {
 		t.Errorf("not sorted:\n%s", b.String())
+	}
+	if strings.Contains(b.String(), "9223372036854775807") {
+		t.Errorf("a range without an end has one:\n%s", b.String())
 	}
 	fold := strings.Join(strings.Fields(b.String()), " ")
 	for _, want := range []string{
