@@ -83,7 +83,7 @@ var latencyAdvice = map[string]string{
 	eventEvictionCycle: "Keys are evicted to make room. Smaller values, a lower maxmemory-eviction-tenacity, or a greater " +
 		"maxmemory make it shorter.",
 	eventEvictionDel: "To choose a key and remove it took long: the value was large, or maxmemory-samples is great.",
-	eventGate: "Some commands need the whole server for themselves: FLUSHALL, KEYS, CONFIG SET, INFO, CLIENT LIST, " +
+	eventGate: "Some commands need the whole server for themselves: scripts and functions, FLUSHALL, KEYS, CONFIG SET, INFO, CLIENT LIST, " +
 		"DEBUG, transactions with any of these. INFO commandstats tells how often they are called and how long they take.",
 	eventPause: "The Go collector stops everything for far less than a millisecond. If it took longer, the process did not get its " +
 		"processors: see fast-command.",

@@ -420,17 +420,17 @@ func scriptDebug(c *client, args [][]byte) {
 func scriptHelp(c *client, _ [][]byte) {
 	c.help("script",
 		"DEBUG (YES|SYNC|NO)",
-		"    Set the debug mode for subsequent scripts executed. There is no debugger.",
+		"    Switch the debugger, which there is not: only NO is accepted.",
 		"EXISTS <sha1> [<sha1> ...]",
-		"    Return information about the existence of the scripts in the script cache.",
+		"    Return for each digest whether the cache has its script.",
 		"FLUSH [ASYNC|SYNC]",
-		"    Flush the Lua scripts cache. Both modes do the same.",
+		"    Empty the cache. Both modes do the same.",
 		"KILL",
-		"    Kill the currently executing Lua script.",
+		"    End the script that is running, unless it has written.",
 		"LOAD <script>",
-		"    Load a script into the scripts cache without executing it.",
+		"    Put a script into the cache, without running it, and return its digest.",
 		"SHOW <sha1>",
-		"    Show the text of a script in the cache.")
+		"    Return the text of a script in the cache.")
 }
 
 // add puts a script into the cache, keep does so for one that came with EVAL.

@@ -295,7 +295,9 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	s := startServer(t)
-	for _, container := range []string{"CLIENT", "COMMAND", "CONFIG", "FUNCTION", "OBJECT", "HOTKEYS", "PUBSUB", "COMMANDLOG", "SLOWLOG", "LATENCY"} {
+	for _, container := range []string{
+		"ACL", "CLIENT", "COMMAND", "CONFIG", "FUNCTION", "OBJECT", "HOTKEYS", "MEMORY", "PUBSUB", "COMMANDLOG", "SCRIPT", "SLOWLOG", "LATENCY", "XGROUP", "XINFO",
+	} {
 		t.Run(container, func(t *testing.T) { check(t, s.dial(), container) })
 	}
 	t.Run("names every subcommand", func(t *testing.T) {
