@@ -311,8 +311,13 @@ func TestHelpIsReadable(t *testing.T) {
 	if code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	if lines := strings.Count(out, "\n"); lines > 120 {
+	if lines := strings.Count(out, "\n"); lines > 240 {
 		t.Errorf("%d lines", lines)
+	}
+	for line := range strings.Lines(out) {
+		if len(line) > 101 {
+			t.Errorf("a line of %d bytes: %s", len(line), line)
+		}
 	}
 	for _, want := range []string{"--maxclients int", "\nAccepted, and without effect:\n", " io-threads ", "\nKnown, and refused with any value but the default:\n", " cluster-enabled "} {
 		if !strings.Contains(out, want) {
