@@ -263,7 +263,13 @@ const usageWidth = 100
 func (r *Registry) Usage(w io.Writer) {
 	for _, p := range slices.SortedFunc(slices.Values(r.params), func(a, b *param) int { return strings.Compare(a.name, b.name) }) {
 		if p.inert == "" && p.fixed == "" {
-			fmt.Fprintf(w, "  --%s %s\n", p.name, p.kind)
+			head := "  --" + p.name + " " + p.kind
+			if len(head) > usageWidth {
+				fmt.Fprintf(w, "  --%s\n", p.name)
+				writeWords(w, "      ", strings.Fields(strings.ReplaceAll(p.kind, "|", " | ")))
+			} else {
+				fmt.Fprintln(w, head)
+			}
 			writeWords(w, "      ", strings.Fields(p.usage()))
 		}
 	}
