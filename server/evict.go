@@ -138,6 +138,7 @@ func (s *Server) makeRoom(sl *slot) (full bool) {
 	} else if m.evicts {
 		sl.client = nil // it is not the client that removes the keys
 		sl.view.Bind(0, nowMs, nil)
+		sl.view.KeepExpired(false) // as it may have done for the command before
 		full = !s.evictStep(sl.view)
 	} else {
 		full = true

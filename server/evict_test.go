@@ -247,3 +247,19 @@ func TestEvictionStep(t *testing.T) {
 		t.Errorf("99: %v", got)
 	}
 }
+
+// TestEvictionAfterImport: what was kept beyond its time while keys were imported goes first afterwards, and is not taken for room
+// that was made while it stays.
+func TestEvictionAfterImport(t *testing.T) {
+	s := newTestServer(t)
+	c := newTestClient(t, s)
+	checkOwn(t, c, []replyCase{
+		{"CONFIG SET import-mode yes", "+OK\r\n"},
+		{"CLIENT IMPORT-SOURCE ON", "+OK\r\n"},
+		{"SET k v PXAT 1", "+OK\r\n"},
+		{"CLIENT IMPORT-SOURCE OFF", "+OK\r\n"},
+		{"CONFIG SET import-mode no maxmemory 1 maxmemory-policy allkeys-lru", "+OK\r\n"},
+		{"SET a 1", oomReply},
+		{"DBSIZE", ":0\r\n"},
+	})
+}

@@ -230,7 +230,7 @@ func (v *View) evictLocked(sh *shard, c *candidate, force bool) bool {
 	}
 	if e.expired(v.deadMs) {
 		v.expire(t, c.pos, c.key, slot)
-		return true
+		return !v.keeping // else it has stayed
 	}
 	v.stats.Evicted++
 	v.drop(t, c.pos, c.key, slot)
