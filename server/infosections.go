@@ -306,5 +306,7 @@ func (s *Server) resetStats() {
 	s.counters.expireCapped.Store(0)
 	s.counters.expireNs.Store(0)
 	s.memory.fullNs.Store(0)
+	s.scripts.evicted = 0
+	s.store.ResetFreed()
 	s.rates.reset()
 }

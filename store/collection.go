@@ -149,3 +149,6 @@ func (s *Store) bury(c collection) {
 
 // Freeing returns how many collections are being freed in the background, and how many have been.
 func (s *Store) Freeing() (now, before int64) { return s.freeing.Load(), s.freed.Load() }
+
+// ResetFreed counts anew how many have been freed in the background.
+func (s *Store) ResetFreed() { s.freed.Store(0) }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -341,5 +342,31 @@ func TestTimeCommand(t *testing.T) {
 			t.Errorf("TIME went from %s to %s", last, now)
 		}
 		last = now
+	}
+}
+
+// TestResetStatForgetsWhatWasDropped: scripts and large collections count anew, too.
+func TestResetStatForgetsWhatWasDropped(t *testing.T) {
+	c := startServer(t).dial()
+	commands := make([][]string, 510)
+	for i := range commands {
+		commands[i] = []string{"EVAL", "return " + strconv.Itoa(i), "0"}
+	}
+	c.pipeline(commands)
+	members := make([]string, 20000)
+	for i := range members {
+		members[i] = strings.Repeat("x", 100) + strconv.Itoa(i)
+	}
+	c.want(":20000\r\n", append([]string{"SADD", "s"}, members...)...)
+	c.want(":1\r\n", "UNLINK", "s")
+	eventually(t, "the set is freed", func() bool { return infoInt(c, "memory", "lazyfreed_objects") == 1 })
+	if n := infoInt(c, "stats", "evicted_scripts"); n != 10 {
+		t.Errorf("%d scripts are evicted", n)
+	}
+	c.ok("CONFIG", "RESETSTAT")
+	for section, field := range map[string]string{"memory": "lazyfreed_objects", "stats": "evicted_scripts"} {
+		if n := infoInt(c, section, field); n != 0 {
+			t.Errorf("after CONFIG RESETSTAT %s is %d", field, n)
+		}
 	}
 }
