@@ -112,6 +112,7 @@ func (c *client) authenticate(args [][]byte, name, password []byte) {
 // hello parses everything first: a handshake that fails half way changes nothing but, as in Redis, a
 // successful AUTH.
 func hello(c *client, args [][]byte) {
+	c.redactCredentials(args)
 	proto, i := int64(0), 1
 	if len(args) > 1 {
 		n, ok := parseInt(args[1])
@@ -131,8 +132,6 @@ func hello(c *client, args [][]byte) {
 		switch opt := args[i]; {
 		case bytes.EqualFold(opt, []byte("AUTH")) && more >= 2:
 			user, password = args[i+1], args[i+2]
-			c.redact(i + 1)
-			c.redact(i + 2)
 			i += 2
 		case bytes.EqualFold(opt, []byte("SETNAME")) && more >= 1:
 			name = args[i+1]
@@ -162,6 +161,18 @@ func hello(c *client, args [][]byte) {
 		c.speak(proto == 3)
 	}
 	c.helloReply()
+}
+
+// redactCredentials keeps what follows AUTH from being shown, also if HELLO is refused for something else.
+func (c *client) redactCredentials(args [][]byte) {
+	next := 0
+	for i, opt := range args {
+		if bytes.EqualFold(opt, []byte("AUTH")) {
+			for next = max(next, i+1); next <= i+2 && next < len(args); next++ {
+				c.redact(next)
+			}
+		}
+	}
 }
 
 func (c *client) helloReply() {

@@ -44,6 +44,15 @@ func TestMonitor(t *testing.T) {
 	do(c, "hello", "2", "auth", "default", "secret", "setname", "bla")
 	wantMonitored(t, m, from+`"auth" "(redacted)"`, from+`"AUTH" "(redacted)" "(redacted)"`,
 		from+`"hello" "2" "auth" "(redacted)" "(redacted)" "setname" "bla"`)
+	for _, refused := range [][]string{
+		{"hello", "9", "auth", "u", "secret"}, {"hello", "x", "AUTH", "u", "secret"}, {"hello", "3", "auth", "secret"}, {"hello", "3", "bogus", "auth", "u", "secret"},
+		{"hello", "3", "setname", "auth", "auth", "u", "secret"},
+	} {
+		do(c, refused...)
+	}
+	wantMonitored(t, m, from+`"hello" "9" "auth" "(redacted)" "(redacted)"`, from+`"hello" "x" "AUTH" "(redacted)" "(redacted)"`,
+		from+`"hello" "3" "auth" "(redacted)"`, from+`"hello" "3" "bogus" "auth" "(redacted)" "(redacted)"`,
+		from+`"hello" "3" "setname" "auth" "(redacted)" "(redacted)" "(redacted)"`)
 
 	const from3 = "[3 127.0.0.1:40002] "
 	for _, args := range [][]string{{"SELECT", "3"}, {"MULTI"}, {"SET", "a", "b"}, {"FLUSHDB"}, {"AUTH", "secret"}, {"MONITOR"}, {"EXEC"}} {
