@@ -389,3 +389,27 @@ func TestAvailabilityZone(t *testing.T) {
 		t.Errorf("HELLO without a zone: %q", reply)
 	}
 }
+
+// TestPauseOfWritesLetsReadingScriptsRun: a script that is declared not to write is run while writes wait, also in a transaction.
+func TestPauseOfWritesLetsReadingScriptsRun(t *testing.T) {
+	const reads, writes = "#!lua flags=no-writes\nreturn 1", "#!lua\nreturn 1"
+	s := newTestServer(t)
+	admin, c := newTestClient(t, s), newTestClient(t, s)
+	const library = "#!lua name=l\nredis.register_function{function_name='reads', callback=function() return 1 end, flags={'no-writes'}}"
+	do(admin, "FUNCTION", "LOAD", library)
+	do(admin, "CLIENT", "PAUSE", "1000000", "WRITE")
+	sha := decoded(t, do(c, "SCRIPT", "LOAD", reads)).text
+	for _, args := range [][]string{{"EVAL", reads, "0"}, {"EVALSHA", strings.ToUpper(sha), "0"}, {"FCALL", "READS", "0"}, {"EVAL_RO", "return 1", "0"}} {
+		if got := do(c, args...); got != ":1\r\n" {
+			t.Errorf("%q: %q", args, got)
+		}
+		if got, _ := feed(c, request("MULTI")+request(args...)+request("EXEC")); got != "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n" {
+			t.Errorf("%q in a transaction: %q", args, got)
+		}
+	}
+	for _, args := range [][]string{{"EVAL", "return 1", "0"}, {"EVAL", writes, "0"}, {"EVAL", "#!lua flags=no-writes,nosuch\n", "0"}, {"EVALSHA", "none", "0"}, {"FCALL", "none", "0"}} {
+		if got, v := feed(newTestClient(t, s), request(args...)); got != "" || v != transport.Park {
+			t.Errorf("%q is not held: %q", args, got)
+		}
+	}
+}

@@ -61,7 +61,7 @@ func (c *client) dispatch(args [][]byte) bool {
 		c.slot.afterBusy = append(c.slot.afterBusy, c.conn.Resume)
 		return false
 	}
-	if c.s.pause.holds(c, cmd) {
+	if c.s.pause.holds(c, cmd, args) {
 		c.s.pause.park(c)
 		return false
 	}

@@ -29,14 +29,14 @@ func (p *pause) end() {
 }
 
 // holds tells whether cmd must wait. A transaction that writes waits as a whole, at EXEC.
-func (p *pause) holds(c *client, cmd *command) bool {
+func (p *pause) holds(c *client, cmd *command, args [][]byte) bool {
 	if !p.lasts(c.slot.clock.unixMs()) {
 		return false
 	}
 	if !p.writesOnly {
 		return true
 	}
-	return cmd.flags&(write|mayReplicate) != 0 || cmd.name == "exec" && c.multi != nil && c.multi.writes
+	return c.s.mayWrite(cmd, args) || cmd.name == "exec" && c.multi != nil && c.multi.writes
 }
 
 // lasts tells whether a pause, of whatever scope, is on. Keys do not expire meanwhile.

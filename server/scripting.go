@@ -32,10 +32,10 @@ var scriptingRows = []row{
 var scriptSubRows = []row{
 	{"debug", 3, noscript, nil, "3.2.0", "Sets the debug mode of server-side Lua scripts.", scriptDebug},
 	{"exists", -3, noscript | exclusive, nil, "2.6.0", "Determines whether server-side Lua scripts exist in the script cache.", scriptExists},
-	{"flush", -2, noscript | mayReplicate | exclusive, nil, "2.6.0", "Removes all server-side Lua scripts from the script cache.", scriptFlush},
+	{"flush", -2, noscript | exclusive, nil, "2.6.0", "Removes all server-side Lua scripts from the script cache.", scriptFlush},
 	{"help", 2, loading | stale, nil, "5.0.0", "Returns helpful text about the different subcommands.", scriptHelp},
 	{"kill", 2, noscript | allowBusy, nil, "2.6.0", "Terminates a server-side Lua script during execution.", scriptKill},
-	{"load", 3, noscript | stale | mayReplicate | runsScripts, nil, "2.6.0", "Loads a server-side Lua script to the script cache.", scriptLoad},
+	{"load", 3, noscript | stale | runsScripts, nil, "2.6.0", "Loads a server-side Lua script to the script cache.", scriptLoad},
 	{"show", 3, noscript | exclusive, nil, "8.0.0", "Shows a server-side Lua script in the script cache.", scriptShow},
 }
 
@@ -133,6 +133,31 @@ func evalSHA(c *client, args [][]byte) {
 		return
 	}
 	c.runScriptNamed(s, args, keys, rest)
+}
+
+// mayWrite tells whether a command may write, or publish. The caller holds its slot, so that no script comes or goes.
+func (s *Server) mayWrite(cmd *command, args [][]byte) bool {
+	return cmd.flags&(write|mayReplicate) != 0 && (cmd.flags&runsScripts == 0 || s.flagsOfScript(cmd, args)&lua.NoWrites == 0)
+}
+
+// flagsOfScript are those that the script or function which a command would run was declared with.
+func (s *Server) flagsOfScript(cmd *command, args [][]byte) lua.Flags {
+	switch cmd.name {
+	case "eval":
+		declared := script{body: args[1]}
+		if declared.readFlags() == "" {
+			return declared.flags
+		}
+	case "evalsha":
+		if known := s.scripts.byName[string(bytes.ToLower(args[1]))]; known != nil {
+			return known.flags
+		}
+	case "fcall":
+		if f := s.functions.libraries.Function(string(args[1])); f != nil {
+			return f.Flags
+		}
+	}
+	return 0
 }
 
 // feedMonitors shows a command that runs scripts before what the script calls.

@@ -43,7 +43,7 @@ func (c *client) queue(cmd *command, args [][]byte) {
 	m.queue = append(m.queue, queuedCommand{cmd, cloneAll(args)})
 	m.exclusive = m.exclusive || cmd.flags&(exclusive|walksKeyspace|subscribes) != 0
 	m.scripts = m.scripts || cmd.flags&runsScripts != 0
-	m.writes = m.writes || cmd.flags&(write|mayReplicate) != 0
+	m.writes = m.writes || c.s.mayWrite(cmd, args)
 	m.denyOOM = m.denyOOM || cmd.flags&denyoom != 0
 	m.locksForWriting = m.locksForWriting || cmd.lockWrite
 	c.cmd = cmd
