@@ -9,8 +9,14 @@ import (
 
 // differentRows are the commands whose rows differ from Redis 7.0's on purpose.
 var differentRows = map[string]string{
-	"zrank":    "WITHSCORE, of Redis 7.2",
-	"zrevrank": "WITHSCORE, of Redis 7.2",
+	"blmove":     "allowed in scripts since Redis 7.2",
+	"blpop":      "allowed in scripts since Redis 7.2",
+	"brpop":      "allowed in scripts since Redis 7.2",
+	"brpoplpush": "allowed in scripts since Redis 7.2",
+	"bzpopmax":   "allowed in scripts since Redis 7.2",
+	"bzpopmin":   "allowed in scripts since Redis 7.2",
+	"zrank":      "WITHSCORE, of Redis 7.2",
+	"zrevrank":   "WITHSCORE, of Redis 7.2",
 }
 
 // differentDocs are the commands whose arguments differ from those of Redis 7.0.
