@@ -20,7 +20,7 @@ func xinfoHelp(c *client, _ [][]byte) {
 		"    Show consumers of <groupname>.",
 		"GROUPS <key>",
 		"    Show the stream consumer groups.",
-		"STREAM <key> [FULL [COUNT <count>]]",
+		"STREAM <key> [FULL [COUNT <count>]",
 		"    Show information about the stream.",
 	)
 }
