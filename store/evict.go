@@ -230,12 +230,23 @@ func (v *View) evictLocked(sh *shard, c *candidate, force bool) bool {
 	}
 	if e.expired(v.deadMs) {
 		v.expire(t, c.pos, c.key, slot)
+		v.releaseEmpty(sh, t, c.db)
 		return !v.keeping // else it has stayed
 	}
 	v.stats.Evicted++
 	v.drop(t, c.pos, c.key, slot)
 	v.event(ClassEvicted, "evicted", c.key)
+	v.releaseEmpty(sh, t, c.db)
 	return true
+}
+
+// releaseEmpty gives up the memory of a table whose last key has gone, which is locked for writing. Where memory is so short
+// that a shard has no more than a key, empty tables would take all of it.
+func (v *View) releaseEmpty(sh *shard, t *table, db int) {
+	if t.keys.Load() == 0 {
+		sh.tables[db].Store(nil)
+		v.store.releaseTable(t)
+	}
 }
 
 // draw calls fn with up to n entries of the view's database from a random place on. It goes round once: an entry may come

@@ -341,3 +341,33 @@ func exactLRU(keys, capacity, accesses int) float64 {
 	}
 	return float64(hits) / float64(accesses*2/3)
 }
+
+// TestEvictionGivesAllMemoryBack: what the last key of a shard leaves would otherwise count for ever, and where there is
+// little memory take all of it.
+func TestEvictionGivesAllMemoryBack(t *testing.T) {
+	v := evicting(t, Eviction{Order: AnyKey, Samples: 5})
+	empty := v.store.UsedBytes()
+	for round := range 3 {
+		for db := range 2 {
+			v.Select(db)
+			for i := range 300 {
+				v.Set([]byte(name(i)), make([]byte, i*10), SetOptions{ExpireAtMs: testNow + int64(1+round)*1e6})
+			}
+			var members [][]byte
+			for i := range 1000 {
+				members = append(members, []byte(name(i)))
+			}
+			if _, err := v.SAdd([]byte("large"), members); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for v.Evict() {
+		}
+		if used := v.store.UsedBytes(); used != empty {
+			t.Errorf("round %d: %d bytes used, %d at first", round, used, empty)
+		}
+		if v.Select(0); v.exists(name(0)) {
+			t.Error("a key is there after all were evicted")
+		}
+	}
+}
