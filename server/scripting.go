@@ -49,6 +49,7 @@ type scripting struct {
 	client  *client      // runs what scripts call
 	byName  map[string]*script
 	kept    scriptList // of those that came with EVAL
+	latest  *script    // that came with EVAL: clients mostly repeat themselves, and this spares the digest
 	bytes   int64      // of the texts
 	evicted int64
 
@@ -106,13 +107,17 @@ func eval(c *client, args [][]byte) {
 	if !ok {
 		return
 	}
-	name := lua.SHA1(args[1])
-	s := c.s.scripts.byName[name]
-	if s == nil {
-		if s = c.compile(name, args[1]); s == nil {
-			return
+	st := &c.s.scripts
+	s := st.latest
+	if s == nil || !bytes.Equal(s.body, args[1]) {
+		name := lua.SHA1(args[1])
+		if s = st.byName[name]; s == nil {
+			if s = c.compile(name, args[1]); s == nil {
+				return
+			}
+			st.keep(s)
 		}
-		c.s.scripts.keep(s)
+		st.latest = s
 	}
 	c.runScriptNamed(s, args, keys, rest)
 }
@@ -418,7 +423,7 @@ func scriptFlush(c *client, args [][]byte) {
 	}
 	st := &c.s.scripts
 	clear(st.byName)
-	st.kept, st.bytes = scriptList{}, 0
+	st.kept, st.latest, st.bytes = scriptList{}, nil, 0
 	c.ok()
 }
 
@@ -473,6 +478,9 @@ func (st *scripting) keep(s *script) {
 		delete(st.byName, oldest.name)
 		st.bytes -= int64(len(oldest.body))
 		st.evicted++
+		if st.latest == oldest {
+			st.latest = nil
+		}
 	}
 }
 
