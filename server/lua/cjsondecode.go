@@ -124,24 +124,28 @@ func arrayBytes(n int) int { return 128 + valueBytes*n }
 
 func hashBytes(n int) int { return 512 + 192*n }
 
+// another reads on after an element, and reports whether another one begins: after a comma one must. separator and element are
+// what errors say was expected.
+func (r *jsonReader) another(end jsonToken, separator, element string) bool {
+	switch r.next(); r.token {
+	case end:
+		return false
+	case jsonComma:
+	default:
+		r.fail(separator)
+	}
+	if r.next(); r.token == end {
+		r.fail(element)
+	}
+	return true
+}
+
 func (r *jsonReader) array() *lua.LTable {
 	first := len(r.pending)
 	r.next()
-	for r.token != jsonArrayEnd {
+	for more := r.token != jsonArrayEnd; more; more = r.another(jsonArrayEnd, "comma or array end", "value") {
 		v := r.value()
 		r.pending = appendCharged(r.L, r.pending, v)
-		r.next()
-		switch r.token {
-		case jsonArrayEnd:
-			continue
-		case jsonComma:
-		default:
-			r.fail("comma or array end")
-		}
-		r.next()
-		if r.token == jsonArrayEnd { // nothing may follow the comma but a value
-			r.fail("value")
-		}
 	}
 	elements := r.pending[first:]
 	charge(r.L, arrayBytes(len(elements)))
@@ -159,7 +163,7 @@ func (r *jsonReader) array() *lua.LTable {
 func (r *jsonReader) object() *lua.LTable {
 	first := len(r.pending)
 	r.next()
-	for r.token != jsonObjectEnd {
+	for more := r.token != jsonObjectEnd; more; more = r.another(jsonObjectEnd, "comma or object end", "object key string") {
 		if r.token != jsonString {
 			r.fail("object key string")
 		}
@@ -171,18 +175,6 @@ func (r *jsonReader) object() *lua.LTable {
 		r.next()
 		v := r.value()
 		r.pending = appendCharged(r.L, appendCharged(r.L, r.pending, key), v)
-		r.next()
-		switch r.token {
-		case jsonObjectEnd:
-			continue
-		case jsonComma:
-		default:
-			r.fail("comma or object end")
-		}
-		r.next()
-		if r.token == jsonObjectEnd { // nothing may follow the comma but a key
-			r.fail("object key string")
-		}
 	}
 	members := r.pending[first:]
 	charge(r.L, hashBytes(len(members)/2))
