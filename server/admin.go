@@ -131,12 +131,17 @@ func dbsize(c *client, _ [][]byte) {
 	c.int(keys)
 }
 
+// isFlushMode tells whether an argument is one of the modes that all commands know that empty something.
+func isFlushMode(arg []byte) bool {
+	return bytes.EqualFold(arg, []byte("ASYNC")) || bytes.EqualFold(arg, []byte("SYNC"))
+}
+
 // flushMode reads the optional ASYNC or SYNC. Both free in the background: nothing waits for memory to be freed.
 func (c *client) flushMode(args [][]byte) bool {
 	switch {
 	case len(args) == 1:
 		return true
-	case len(args) == 2 && (bytes.EqualFold(args[1], []byte("ASYNC")) || bytes.EqualFold(args[1], []byte("SYNC"))):
+	case len(args) == 2 && isFlushMode(args[1]):
 		return true
 	}
 	c.fail(errSyntax)

@@ -150,7 +150,7 @@ func functionFlush(c *client, args [][]byte) {
 	switch {
 	case len(args) > 3:
 		c.fail(subcommandSyntax(c.cmd.parent, args[1]))
-	case len(args) == 3 && !bytes.EqualFold(args[2], []byte("ASYNC")) && !bytes.EqualFold(args[2], []byte("SYNC")):
+	case len(args) == 3 && !isFlushMode(args[2]):
 		c.fail("ERR FUNCTION FLUSH only supports SYNC|ASYNC option")
 	default:
 		c.s.functions.libraries = lua.Libraries{}

@@ -417,7 +417,7 @@ func scriptShow(c *client, args [][]byte) {
 }
 
 func scriptFlush(c *client, args [][]byte) {
-	if len(args) > 3 || len(args) == 3 && !bytes.EqualFold(args[2], []byte("ASYNC")) && !bytes.EqualFold(args[2], []byte("SYNC")) {
+	if len(args) > 3 || len(args) == 3 && !isFlushMode(args[2]) {
 		c.fail("ERR SCRIPT FLUSH only support SYNC|ASYNC option")
 		return
 	}
