@@ -55,6 +55,23 @@ func (ls *loops) start() {
 	}
 }
 
+// time says whether iterations are measured.
+func (ls *loops) time(on bool) {
+	for _, l := range ls.all {
+		l.timed.Store(on)
+	}
+}
+
+// runningNs is how long the longest of the iterations under way has taken so far.
+func (ls *loops) runningNs(nowNs int64) (longest int64) {
+	for _, l := range ls.all {
+		if began := l.beganNs.Load(); began != 0 {
+			longest = max(longest, nowNs-began)
+		}
+	}
+	return longest
+}
+
 func (ls *loops) drain() { ls.tell(loopDrains) }
 func (ls *loops) abort() { ls.tell(loopAborts) }
 

@@ -77,6 +77,9 @@ type loop struct {
 	state  atomic.Int32
 	asleep atomic.Bool // the loop waits, or is about to: who has something for it must wake it
 	posted atomic.Bool // mu.mail or mu.arrived is not empty, or state changed
+	timed  atomic.Bool // iterations are measured
+
+	beganNs atomic.Int64 // when the running iteration began, by Transport.nowNs; 0: the loop waits, or is not timed
 
 	mu struct {
 		sync.Mutex
@@ -125,6 +128,10 @@ func (l *loop) run() {
 	defer l.stop()
 	for {
 		n := l.wait()
+		timed := l.timed.Load()
+		if timed {
+			l.beganNs.Store(l.t.nowNs())
+		}
 		for i := range l.events[:n] {
 			l.dispatch(&l.events[i])
 		}
@@ -139,6 +146,9 @@ func (l *loop) run() {
 		}
 		if l.state.Load() != loopRuns && l.wind() {
 			return
+		}
+		if timed {
+			l.t.noteIteration(l.t.nowNs() - l.beganNs.Swap(0))
 		}
 	}
 }

@@ -10,10 +10,13 @@ type loops struct{}
 func newLoops(*Transport) (*loops, error) { return &loops{}, nil }
 
 func (*loops) start()          {}
+func (*loops) time(bool)       {}
 func (*loops) closeListeners() {}
 func (*loops) drain()          {}
 func (*loops) abort()          {}
 func (*loops) wait()           {}
+
+func (*loops) runningNs(int64) int64 { return 0 }
 
 func (t *Transport) listenPlain(network, addr string, o ListenOptions) (net.Addr, error) {
 	return t.listenStream(network, addr, o)

@@ -112,6 +112,10 @@ func (s *lineSession) run(name, arg string, out []byte) ([]byte, Verdict) {
 	case "park":
 		s.h.parked <- s
 		return out, Park
+	case "hold":
+		s.h.parked <- s
+		<-s.h.release
+		return append(out, "held\n"...), More
 	case "early":
 		s.c.Resume()
 		return append(out, "early\n"...), Park
@@ -142,6 +146,7 @@ type harness struct {
 	refuses  atomic.Bool
 	sessions chan *lineSession
 	parked   chan *lineSession
+	release  chan struct{} // ends a hold
 }
 
 // kinds are the ways a connection can be served.
@@ -157,7 +162,7 @@ func each(t *testing.T, test func(t *testing.T, h *harness)) {
 func start(t *testing.T, kind string, loops int) *harness {
 	t.Helper()
 	h := &harness{t: t, kind: kind, network: "tcp", addr: "127.0.0.1:0",
-		sessions: make(chan *lineSession, 1000), parked: make(chan *lineSession, 1000)}
+		sessions: make(chan *lineSession, 1000), parked: make(chan *lineSession, 1000), release: make(chan struct{})}
 	tr, err := New(Options{Loops: loops, Accept: h.accept, KeepAliveSeconds: func() int { return 300 }})
 	if err != nil {
 		t.Fatal(err)

@@ -203,7 +203,14 @@ func (s *stream) setGone(gone bool) {
 func (s *stream) run() Verdict {
 	for s.claim() {
 		buffer := s.t.replies.Get().(*[]byte)
+		beganNs := int64(0)
+		if s.t.timed.Load() {
+			beganNs = s.t.nowNs()
+		}
 		used, need, reply, verdict := s.session.Feed(s.in[s.head:], (*buffer)[:0])
+		if beganNs != 0 {
+			s.t.noteIteration(s.t.nowNs() - beganNs)
+		}
 		s.head += used
 		s.need = 0
 		if s.head < len(s.in) {

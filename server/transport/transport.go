@@ -162,6 +162,11 @@ type Transport struct {
 	options  Options
 	loops    *loops
 	released atomic.Int64
+
+	started   time.Time    // nowNs counts from here
+	timed     atomic.Bool  // iterations are measured
+	longestNs atomic.Int64 // of those that ended since the latest LongestIteration
+
 	// handshakeTime is how long a client may take for the TLS handshake.
 	handshakeTime time.Duration
 
@@ -194,7 +199,7 @@ func New(o Options) (*Transport, error) {
 	if o.KeepAliveSeconds == nil {
 		o.KeepAliveSeconds = func() int { return 0 }
 	}
-	t := &Transport{options: o, handshakeTime: handshakeTime}
+	t := &Transport{options: o, handshakeTime: handshakeTime, started: time.Now()}
 	t.replies.New = func() any {
 		b := make([]byte, 0, replyBytes)
 		return &b
@@ -260,6 +265,33 @@ func (t *Transport) Shutdown(ctx context.Context) error {
 // ReleasedBytes counts the buffers of more than a few KiB that connections have given up since the start. A
 // housekeeper that sees it grow by much may return memory to the system (debug.FreeOSMemory).
 func (t *Transport) ReleasedBytes() int64 { return t.released.Load() }
+
+// TimeIterations says whether it is measured how long an event loop keeps its other connections waiting. That costs two
+// looks at the clock an iteration.
+func (t *Transport) TimeIterations(on bool) {
+	t.timed.Store(on)
+	t.loops.time(on)
+	t.longestNs.Store(0)
+}
+
+// LongestIteration returns how long, at most, an event loop was away from its sockets since the latest call: over all
+// iterations that have ended since, and those that have not ended yet. Where a connection has a goroutine of its own it is
+// the longest Feed that has ended. 0 unless TimeIterations says that it is measured.
+func (t *Transport) LongestIteration() time.Duration {
+	return time.Duration(max(t.longestNs.Swap(0), t.loops.runningNs(t.nowNs())))
+}
+
+// nowNs is never 0.
+func (t *Transport) nowNs() int64 { return int64(time.Since(t.started)) + 1 }
+
+func (t *Transport) noteIteration(ns int64) {
+	for {
+		longest := t.longestNs.Load()
+		if ns <= longest || t.longestNs.CompareAndSwap(longest, ns) {
+			return
+		}
+	}
+}
 
 // release drops buf, of which nothing is needed any more, or hands it back emptied if it has at most keep bytes.
 func (t *Transport) release(buf []byte, keep int) []byte {

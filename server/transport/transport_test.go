@@ -686,6 +686,39 @@ func TestTLSWithoutConfiguration(t *testing.T) {
 	c.expectEnd()
 }
 
+func TestLongestIteration(t *testing.T) {
+	const longEnough = 10 * time.Millisecond
+	each(t, func(t *testing.T, h *harness) {
+		c, _ := h.dial()
+		hold := func() {
+			c.send("hold\n")
+			<-h.parked
+			began := time.Now()
+			eventually(t, "a long iteration", func() bool { return time.Since(began) > longEnough })
+		}
+		hold()
+		if d := h.tr.LongestIteration(); d != 0 {
+			t.Errorf("%v, and nothing was to be measured", d)
+		}
+		h.release <- struct{}{}
+		c.expect("held\n")
+		h.tr.TimeIterations(true)
+		c.send("echo a\n")
+		c.expect("a\n")
+		hold()
+		if d := h.tr.LongestIteration(); h.kind != "stream" && h.kind != "tls" && d < longEnough {
+			t.Errorf("under way for more than %v, and it is %v", longEnough, d)
+		}
+		h.release <- struct{}{}
+		c.expect("held\n")
+		eventually(t, "its end", func() bool { return h.tr.LongestIteration() >= longEnough })
+		h.tr.TimeIterations(false)
+		if d := h.tr.LongestIteration(); d != 0 {
+			t.Errorf("%v after it was told not to measure", d)
+		}
+	})
+}
+
 func TestNewNeedsAccept(t *testing.T) {
 	if _, err := New(Options{}); err == nil {
 		t.Error("no error")
