@@ -1,0 +1,200 @@
+package control
+
+// machine is the state of a key that is warming or hot.
+type machine struct {
+	key       Key
+	state     State
+	sinceNs   int64
+	demand    float64 // of the last known window
+	listed    bool    // in the window at hand
+	high      int     // warming: consecutive windows at or above H
+	tripped   bool    // warming: an emergency stands for the K windows
+	ready     bool    // warming: acknowledged
+	told      bool    // warming: was alerted
+	low       int     // hot: consecutive windows at or below L since the hold's end
+	confirmed bool    // hot: had a window above L since the hold's end, or was pinned
+	pinned    bool
+	alerts    alerts
+}
+
+// alerts are the times of a key's last alerts.
+type alerts struct {
+	warmed, tripped     bool
+	warmedNs, trippedNs int64
+}
+
+// mutes reports whether an alert has to be kept back for the sake of the last.
+func (a alerts) mutes(e Event, nowNs, cooldownNs int64) bool {
+	if e == ToWarming {
+		return a.warmed && nowNs-a.warmedNs < cooldownNs
+	}
+	return a.tripped && nowNs-a.trippedNs < cooldownNs
+}
+
+// rise is a normal key with a window that makes it warming.
+type rise struct {
+	key    Key
+	demand float64
+}
+
+// reset makes the dwell counts begin anew.
+func (m *machine) reset() { m.high, m.low, m.tripped = 0, 0, false }
+
+// qualifies reports whether a demand is evidence for hot. An emergency is, even
+// below an H that was set above it.
+func (c *Controller) qualifies(demand float64) bool {
+	return demand >= float64(c.set.Promote) || c.urgent(demand)
+}
+
+func (c *Controller) urgent(demand float64) bool {
+	return c.set.Emergency > 0 && demand >= float64(c.set.Emergency)
+}
+
+// rise makes a normal key warming.
+func (c *Controller) rise(r rise, w Window) {
+	if c.keys[r.key] != nil {
+		return // listed twice
+	}
+	m := c.add(r.key)
+	if m == nil {
+		c.totals.Refused++
+		return
+	}
+	m.demand = r.demand
+	if c.urgent(r.demand) {
+		c.trip(m, r.demand, w.EndNs)
+		m.high = 1
+		return
+	}
+	c.warm(m, w.EndNs)
+	m.high = 1
+	c.settle(m, w.EndNs)
+}
+
+// step takes a known window of a key that is warming or hot, whose demand is
+// set. An unlisted key's demand is the most that it can have been, a bound that
+// is evidence against a key and never for one. Comparisons are such that a
+// demand which is not a number is no evidence at all.
+func (c *Controller) step(m *machine, w Window) {
+	if m.state == Hot {
+		c.stepHot(m, w)
+		return
+	}
+	switch {
+	case m.listed && c.urgent(m.demand):
+		m.high++
+		c.trip(m, m.demand, w.EndNs)
+	case m.listed && c.qualifies(m.demand):
+		m.high++
+		c.settle(m, w.EndNs)
+	case m.demand < float64(c.set.Promote):
+		// A warm-up that began within the window began with an emergency, of
+		// which the window's average says little.
+		if w.BeginNs >= m.sinceNs {
+			c.release(m, w.EndNs)
+		}
+	default:
+		m.reset()
+	}
+}
+
+func (c *Controller) stepHot(m *machine, w Window) {
+	held := w.BeginNs-m.sinceNs < c.set.HoldNs
+	switch {
+	case m.demand <= float64(c.set.Demote) && !held && !m.pinned:
+		m.low++
+		c.settle(m, w.EndNs)
+	default:
+		m.low = 0
+		if m.listed && m.demand > float64(c.set.Demote) && !held {
+			m.confirmed = true
+		}
+	}
+}
+
+// settle takes the transition that a machine's evidence asks for, if any.
+func (c *Controller) settle(m *machine, nowNs int64) {
+	switch {
+	case m.state == Warming:
+		if (m.tripped || m.high >= c.set.PromoteWindows) && (m.ready || !c.set.WarmupAck) {
+			c.promote(m, nowNs)
+		}
+	case m.low >= c.set.DemoteWindows && !m.pinned:
+		if !m.confirmed {
+			c.totals.FalsePromotions++
+		}
+		c.release(m, nowNs)
+	}
+}
+
+// trip lets an emergency stand for the K windows of a key that is not hot.
+func (c *Controller) trip(m *machine, demand float64, nowNs int64) {
+	if m.state == Hot || m.tripped {
+		return
+	}
+	m.demand = demand
+	c.totals.Emergencies++
+	alert := !m.alerts.mutes(Emergencies, nowNs, c.set.CooldownNs)
+	if alert {
+		m.alerts.tripped, m.alerts.trippedNs = true, nowNs
+	}
+	c.tell(m, Emergencies, nowNs, alert)
+	if m.state == Normal {
+		c.warm(m, nowNs)
+	}
+	m.tripped = true
+	c.settle(m, nowNs)
+}
+
+// warm makes a normal key warming.
+func (c *Controller) warm(m *machine, nowNs int64) {
+	m.state, m.sinceNs = Warming, nowNs
+	m.told = c.set.WarmupAck || !m.alerts.mutes(ToWarming, nowNs, c.set.CooldownNs)
+	if m.told {
+		m.alerts.warmed, m.alerts.warmedNs = true, nowNs
+	}
+	c.tell(m, ToWarming, nowNs, m.told)
+}
+
+// promote makes a key hot.
+func (c *Controller) promote(m *machine, nowNs int64) {
+	m.state, m.sinceNs = Hot, nowNs
+	m.reset()
+	m.ready, m.confirmed = false, false
+	c.totals.Promotions++
+	c.tell(m, ToHot, nowNs, true)
+}
+
+// release makes a key normal.
+func (c *Controller) release(m *machine, nowNs int64) {
+	if m.state == Hot {
+		c.totals.Demotions++
+		c.totals.HotNs += max(0, nowNs-m.sinceNs)
+		c.tell(m, ToNormal, nowNs, true)
+	} else {
+		c.totals.Aborted++
+		c.tell(m, Aborted, nowNs, m.told)
+	}
+	c.remove(m)
+}
+
+func (c *Controller) tell(m *machine, e Event, nowNs int64, alert bool) {
+	if !alert {
+		c.totals.Muted++
+	}
+	c.out = append(c.out, Transition{Key: m.key, Event: e, Demand: m.demand, AtNs: nowNs, Alert: alert})
+}
+
+func (c *Controller) status(m *machine, nowNs int64) Status {
+	s := Status{Key: m.key, State: m.state, SinceNs: m.sinceNs, Demand: m.demand, Ready: m.ready, Pinned: m.pinned}
+	if m.state == Hot {
+		s.Evidence = m.low
+		s.HoldNs = max(0, c.set.HoldNs-max(0, nowNs-m.sinceNs))
+		return s
+	}
+	s.Evidence = m.high
+	if m.tripped {
+		s.Evidence = max(m.high, c.set.PromoteWindows)
+	}
+	return s
+}
