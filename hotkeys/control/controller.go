@@ -38,11 +38,11 @@ type Event uint8
 
 // The events.
 const (
-	ToWarming   Event = iota // normal to warming
-	ToHot                    // to hot, whatever from
-	ToNormal                 // hot to normal
-	Aborted                  // warming to normal
-	Emergencies              // an emergency stood for the K windows; followed by where that led
+	ToWarming Event = iota // normal to warming
+	ToHot                  // to hot, whatever from
+	ToNormal               // hot to normal
+	Aborted                // warming to normal
+	Tripped                // an emergency stands for the K windows; followed by where that leads
 )
 
 func (e Event) String() string {
@@ -69,7 +69,7 @@ type Window struct {
 type Transition struct {
 	Key    Key
 	Event  Event
-	Demand float64 // of the window that it rests on, else the last one known of the key, else 0
+	Demand float64 // of the window that it rests on, else the last one known of the key, else 0; finite, not negative
 	AtNs   int64
 	Alert  bool // to be published; every transition is to be logged
 }
@@ -79,7 +79,7 @@ type Status struct {
 	Key      Key
 	State    State
 	SinceNs  int64   // when it became so
-	Demand   float64 // of the last known window, its floor if that did not list the key
+	Demand   float64 // of the last window that tells; its floor if that did not list the key
 	Evidence int     // windows so far: warming, of K; hot, of M
 	HoldNs   int64   // what is left of the hold; 0 unless hot
 	Ready    bool    // warming: acknowledged
@@ -115,11 +115,12 @@ type Controller struct {
 	set    Settings
 	keys   map[Key]*machine
 	quiet  map[Key]alerts // keys that are normal again, while a cooldown lasts
-	bytes  int            // of the names in keys and quiet
 	totals Totals         // without the gauges and the time of keys that are hot now
 
-	windows bool // lastNs is the end of a window
-	lastNs  int64
+	keysBytes, quietBytes int // of the names in keys and quiet, NameBytesMax at most each
+
+	began  bool // lastNs is the end of a window
+	lastNs int64
 
 	order []*machine // scratch of Window
 	risen []rise     // the same
@@ -128,31 +129,34 @@ type Controller struct {
 
 // Configure puts new settings in force. If they are not valid it returns why,
 // and the old ones stay. Turning control off makes every key normal. New
-// thresholds or another metric make all dwell counts begin anew.
+// thresholds or another metric make all dwell counts begin anew, a longer hold
+// those for demotion. Turning WarmupAck on alerts those warming that were muted,
+// since somebody has to acknowledge them now.
 func (c *Controller) Configure(s Settings, nowNs int64) ([]Transition, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
 	old := c.set
 	c.set = s
-	fresh := old.Promote != s.Promote || old.Demote != s.Demote || old.Emergency != s.Emergency || old.Metric != s.Metric
 	for _, m := range c.sorted() {
-		switch {
-		case !s.On():
+		if !s.On() {
 			c.release(m, nowNs)
-		case fresh:
-			m.reset()
-			c.settle(m, nowNs)
-		default:
-			if nowNs-m.sinceNs < s.HoldNs {
-				m.low = 0
-			}
-			c.settle(m, nowNs)
+			continue
 		}
+		if old.Promote != s.Promote || old.Demote != s.Demote || old.Emergency != s.Emergency || old.Metric != s.Metric {
+			m.reset()
+		}
+		if s.HoldNs > old.HoldNs {
+			m.low = 0
+		}
+		if m.state == Warming && s.WarmupAck && !m.told {
+			c.tell(m, ToWarming, nowNs, true)
+			m.told = true
+		}
+		c.settle(m, nowNs)
 	}
 	if !s.On() {
-		clear(c.quiet)
-		c.bytes = 0
+		c.quiet, c.quietBytes = nil, 0
 	}
 	return c.take(), nil
 }
@@ -164,9 +168,9 @@ func (c *Controller) Settings() Settings { return c.set }
 // after the last one ended makes what lies between unknown; one that begins
 // before is itself taken for unknown, so that no time counts twice.
 func (c *Controller) Window(w Window) []Transition {
-	missing := c.windows && w.BeginNs > c.lastNs
-	overlaps := c.windows && w.BeginNs < c.lastNs
-	c.windows, c.lastNs = true, max(w.EndNs, w.BeginNs)
+	missing := c.began && w.BeginNs > c.lastNs
+	overlaps := c.began && w.BeginNs < c.lastNs
+	c.began, c.lastNs = true, max(w.BeginNs, w.EndNs)
 	if !c.set.On() {
 		return nil
 	}
@@ -180,14 +184,30 @@ func (c *Controller) Window(w Window) []Transition {
 	if !known {
 		return nil
 	}
+	c.measure(w)
+	for _, m := range c.sorted() {
+		c.step(m, w)
+	}
+	for _, r := range c.risen {
+		c.rise(r, w)
+	}
+	clear(c.risen) // it would keep names alive
+	return c.take()
+}
+
+// measure gives each machine its demand in a known window, and collects the
+// normal keys that qualify, the hottest first.
+func (c *Controller) measure(w Window) {
 	for _, m := range c.keys {
+		m.observe(w.Floor)
 		m.listed = false
 	}
 	c.risen = c.risen[:0]
 	for key, demand := range w.Demands {
 		if len(c.keys) > 0 {
 			if m := c.keys[key]; m != nil {
-				m.demand, m.listed = demand, true
+				m.observe(demand)
+				m.listed = true
 				continue
 			}
 		}
@@ -195,22 +215,9 @@ func (c *Controller) Window(w Window) []Transition {
 			c.risen = append(c.risen, rise{key, demand})
 		}
 	}
-	for _, m := range c.keys {
-		if !m.listed {
-			m.demand = w.Floor
-		}
-	}
-	for _, m := range c.sorted() {
-		c.step(m, w)
-	}
 	slices.SortFunc(c.risen, func(a, b rise) int {
 		return cmp.Or(cmp.Compare(b.demand, a.demand), compareKeys(a.key, b.key))
 	})
-	for _, r := range c.risen {
-		c.rise(r, w)
-	}
-	clear(c.risen) // it would keep names alive
-	return c.take()
 }
 
 // Emergency tells that the server is beyond a limit, of the live window's top
@@ -227,7 +234,10 @@ func (c *Controller) Emergency(key Key, demand, sharePercent float64, nowNs int6
 			return nil
 		}
 	}
-	c.trip(m, demand, nowNs)
+	if m.state != Hot {
+		m.observe(demand)
+	}
+	c.trip(m, nowNs)
 	return c.take()
 }
 
@@ -337,14 +347,13 @@ func (c *Controller) find(key Key) (*machine, error) {
 // add makes a machine for a key that is about to leave normal, or returns nil
 // if that is beyond a limit.
 func (c *Controller) add(key Key) *machine {
+	if len(c.keys) >= KeysMax || c.keysBytes+len(key.Name) > NameBytesMax {
+		return nil
+	}
 	last, remembered := c.quiet[key]
 	if remembered {
 		delete(c.quiet, key)
-	} else {
-		if len(c.keys) >= KeysMax || c.bytes+len(key.Name) > NameBytesMax {
-			return nil
-		}
-		c.bytes += len(key.Name)
+		c.quietBytes -= len(key.Name)
 	}
 	if c.keys == nil {
 		c.keys = make(map[Key]*machine)
@@ -352,30 +361,37 @@ func (c *Controller) add(key Key) *machine {
 	key.Name = strings.Clone(key.Name)
 	m := &machine{key: key, alerts: last}
 	c.keys[key] = m
+	c.keysBytes += len(key.Name)
 	return m
 }
 
 // remove forgets a machine that is normal again, except for its alerts.
-func (c *Controller) remove(m *machine) {
+func (c *Controller) remove(m *machine, nowNs int64) {
 	delete(c.keys, m.key)
-	if len(c.quiet) >= KeysMax || c.set.CooldownNs == 0 {
-		c.bytes -= len(m.key.Name)
+	c.keysBytes -= len(m.key.Name)
+	if !c.muted(m.alerts, nowNs) || len(c.quiet) >= KeysMax || c.quietBytes+len(m.key.Name) > NameBytesMax {
 		return
 	}
 	if c.quiet == nil {
 		c.quiet = make(map[Key]alerts)
 	}
 	c.quiet[m.key] = m.alerts
+	c.quietBytes += len(m.key.Name)
 }
 
 // forget drops the alerts whose cooldown is over.
 func (c *Controller) forget(nowNs int64) {
 	for key, last := range c.quiet {
-		if !last.mutes(ToWarming, nowNs, c.set.CooldownNs) && !last.mutes(Emergencies, nowNs, c.set.CooldownNs) {
+		if !c.muted(last, nowNs) {
 			delete(c.quiet, key)
-			c.bytes -= len(key.Name)
+			c.quietBytes -= len(key.Name)
 		}
 	}
+}
+
+// muted reports whether the last alerts keep any alert back.
+func (c *Controller) muted(last alerts, nowNs int64) bool {
+	return last.warming.mutes(nowNs, c.set.CooldownNs) || last.tripped.mutes(nowNs, c.set.CooldownNs)
 }
 
 // sorted returns the machines by demand, in a slice that the next call reuses:

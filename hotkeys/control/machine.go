@@ -5,10 +5,12 @@ type machine struct {
 	key       Key
 	state     State
 	sinceNs   int64
-	demand    float64 // of the last known window
-	listed    bool    // in the window at hand
+	seen      float64 // demand in the window at hand
+	listed    bool    // the window at hand lists the key; else seen is a bound
+	demand    float64 // the last of seen that is a finite number
 	high      int     // warming: consecutive windows at or above H
 	tripped   bool    // warming: an emergency stands for the K windows
+	trippedNs int64   // when it began to
 	ready     bool    // warming: acknowledged
 	told      bool    // warming: was alerted
 	low       int     // hot: consecutive windows at or below L since the hold's end
@@ -17,24 +19,29 @@ type machine struct {
 	alerts    alerts
 }
 
-// alerts are the times of a key's last alerts.
-type alerts struct {
-	warmed, tripped     bool
-	warmedNs, trippedNs int64
+// alerts are a key's last ones of those that a cooldown limits.
+type alerts struct{ warming, tripped alert }
+
+type alert struct {
+	given bool
+	atNs  int64
 }
 
-// mutes reports whether an alert has to be kept back for the sake of the last.
-func (a alerts) mutes(e Event, nowNs, cooldownNs int64) bool {
-	if e == ToWarming {
-		return a.warmed && nowNs-a.warmedNs < cooldownNs
-	}
-	return a.tripped && nowNs-a.trippedNs < cooldownNs
-}
+// mutes reports whether another alert has to be kept back.
+func (a alert) mutes(nowNs, cooldownNs int64) bool { return a.given && nowNs-a.atNs < cooldownNs }
 
 // rise is a normal key with a window that makes it warming.
 type rise struct {
 	key    Key
 	demand float64
+}
+
+// observe takes a demand, or a bound on it.
+func (m *machine) observe(demand float64) {
+	m.seen = demand
+	if demand-demand == 0 {
+		m.demand = max(0, demand)
+	}
 }
 
 // reset makes the dwell counts begin anew.
@@ -60,20 +67,19 @@ func (c *Controller) rise(r rise, w Window) {
 		c.totals.Refused++
 		return
 	}
-	m.demand = r.demand
+	m.observe(r.demand)
+	m.high = 1
 	if c.urgent(r.demand) {
-		c.trip(m, r.demand, w.EndNs)
-		m.high = 1
+		c.trip(m, w.EndNs)
 		return
 	}
 	c.warm(m, w.EndNs)
-	m.high = 1
 	c.settle(m, w.EndNs)
 }
 
-// step takes a known window of a key that is warming or hot, whose demand is
-// set. An unlisted key's demand is the most that it can have been, a bound that
-// is evidence against a key and never for one. Comparisons are such that a
+// step takes a known window of a key that is warming or hot. Of a key that the
+// window does not list it knows the most that the demand can have been, which
+// is evidence against the key and never for it. The comparisons are such that a
 // demand which is not a number is no evidence at all.
 func (c *Controller) step(m *machine, w Window) {
 	if m.state == Hot {
@@ -81,16 +87,16 @@ func (c *Controller) step(m *machine, w Window) {
 		return
 	}
 	switch {
-	case m.listed && c.urgent(m.demand):
+	case m.listed && c.urgent(m.seen):
 		m.high++
-		c.trip(m, m.demand, w.EndNs)
-	case m.listed && c.qualifies(m.demand):
+		c.trip(m, w.EndNs)
+	case m.listed && c.qualifies(m.seen):
 		m.high++
 		c.settle(m, w.EndNs)
-	case m.demand < float64(c.set.Promote):
-		// A warm-up that began within the window began with an emergency, of
-		// which the window's average says little.
-		if w.BeginNs >= m.sinceNs {
+	case m.seen < float64(c.set.Promote):
+		// A window that began before an emergency of the server's averages
+		// over a time before it.
+		if !m.tripped || w.BeginNs >= m.trippedNs {
 			c.release(m, w.EndNs)
 		}
 	default:
@@ -100,15 +106,14 @@ func (c *Controller) step(m *machine, w Window) {
 
 func (c *Controller) stepHot(m *machine, w Window) {
 	held := w.BeginNs-m.sinceNs < c.set.HoldNs
-	switch {
-	case m.demand <= float64(c.set.Demote) && !held && !m.pinned:
+	if m.seen <= float64(c.set.Demote) && !held && !m.pinned {
 		m.low++
 		c.settle(m, w.EndNs)
-	default:
-		m.low = 0
-		if m.listed && m.demand > float64(c.set.Demote) && !held {
-			m.confirmed = true
-		}
+		return
+	}
+	m.low = 0
+	if m.listed && m.seen > float64(c.set.Demote) && !held {
+		m.confirmed = true
 	}
 }
 
@@ -127,31 +132,30 @@ func (c *Controller) settle(m *machine, nowNs int64) {
 	}
 }
 
-// trip lets an emergency stand for the K windows of a key that is not hot.
-func (c *Controller) trip(m *machine, demand float64, nowNs int64) {
+// trip lets an emergency stand for the K windows of a key, if it is not hot.
+func (c *Controller) trip(m *machine, nowNs int64) {
 	if m.state == Hot || m.tripped {
 		return
 	}
-	m.demand = demand
 	c.totals.Emergencies++
-	alert := !m.alerts.mutes(Emergencies, nowNs, c.set.CooldownNs)
-	if alert {
-		m.alerts.tripped, m.alerts.trippedNs = true, nowNs
+	told := !m.alerts.tripped.mutes(nowNs, c.set.CooldownNs)
+	if told {
+		m.alerts.tripped = alert{true, nowNs}
 	}
-	c.tell(m, Emergencies, nowNs, alert)
+	c.tell(m, Tripped, nowNs, told)
 	if m.state == Normal {
 		c.warm(m, nowNs)
 	}
-	m.tripped = true
+	m.tripped, m.trippedNs = true, nowNs
 	c.settle(m, nowNs)
 }
 
 // warm makes a normal key warming.
 func (c *Controller) warm(m *machine, nowNs int64) {
 	m.state, m.sinceNs = Warming, nowNs
-	m.told = c.set.WarmupAck || !m.alerts.mutes(ToWarming, nowNs, c.set.CooldownNs)
+	m.told = c.set.WarmupAck || !m.alerts.warming.mutes(nowNs, c.set.CooldownNs)
 	if m.told {
-		m.alerts.warmed, m.alerts.warmedNs = true, nowNs
+		m.alerts.warming = alert{true, nowNs}
 	}
 	c.tell(m, ToWarming, nowNs, m.told)
 }
@@ -175,7 +179,7 @@ func (c *Controller) release(m *machine, nowNs int64) {
 		c.totals.Aborted++
 		c.tell(m, Aborted, nowNs, m.told)
 	}
-	c.remove(m)
+	c.remove(m, nowNs)
 }
 
 func (c *Controller) tell(m *machine, e Event, nowNs int64, alert bool) {
