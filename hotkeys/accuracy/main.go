@@ -13,12 +13,14 @@ import (
 	"io"
 	"log"
 	"math"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"text/tabwriter"
 	"time"
 
 	"kvserver/hotkeys"
+	"kvserver/hotkeys/zipf"
 )
 
 const (
@@ -134,13 +136,18 @@ func (s *subject) judge(r hotkeys.Report, truth []count) {
 
 // stream draws keys and counts them exactly.
 type stream struct {
-	zipf   *zipf
+	law    *zipf.Law
+	random *rand.Rand
 	counts []uint32 // of each key in this window
 	names  []byte   // of all keys, nameBytes each
 }
 
 func newStream(exponent float64) *stream {
-	st := &stream{zipf: newZipf(exponent, keys, seed), counts: make([]uint32, keys)}
+	st := &stream{
+		law:    zipf.New(exponent, keys),
+		random: rand.New(rand.NewPCG(seed, math.Float64bits(exponent))),
+		counts: make([]uint32, keys),
+	}
 	for k := range keys {
 		st.names = fmt.Appendf(st.names, "key:%0*d", nameBytes-len("key:"), k)
 	}
@@ -153,7 +160,7 @@ func (st *stream) name(key int) []byte { return st.names[key*nameBytes:][:nameBy
 func (st *stream) window(subjects []*subject) {
 	clear(st.counts)
 	for range accesses {
-		k := st.zipf.draw()
+		k := st.law.Draw(st.random)
 		st.counts[k]++
 		for _, s := range subjects {
 			s.tracker.Recorder(0).Access(hashOf(k), st.name(k), 0)
