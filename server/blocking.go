@@ -91,6 +91,9 @@ func (c *client) endWait(reply func(c *client)) {
 	c.stopWaiting()
 	c.buf, c.mark, c.failed = nil, 0, false
 	reply(c)
+	if c.slot.session != nil {
+		c.charge(st.cmd, st.args, st.ns, len(c.buf))
+	}
 	c.record(st.cmd, st.ns)
 	c.postReply(st)
 }

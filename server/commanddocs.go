@@ -195,6 +195,8 @@ var generalDocs = map[string]doc{
 	"hotkeys|get":   {complexity: "O(N log N) where N is hotkeys-counters.", tips: unstable},
 	"hotkeys|help":  {complexity: "O(1)"},
 	"hotkeys|reset": {complexity: "O(N) where N is hotkeys-counters."},
+	"hotkeys|start": {complexity: "O(1)", syntax: "metrics=(METRICS count:integer [CPU] [NET]) [COUNT k:integer] [DURATION seconds:integer] [SAMPLE ratio:integer] [SLOTS slots=(count:integer slot:integer...)]", tips: "request_policy:special response_policy:special"},
+	"hotkeys|stop":  {complexity: "O(1)", tips: "request_policy:special response_policy:special"},
 }
 
 // commandDocs leaves out what it does not know.

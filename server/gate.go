@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"kvserver/hotkeys"
+	"kvserver/hotkeys/session"
 	"kvserver/server/acl"
 	"kvserver/store"
 )
@@ -19,6 +20,7 @@ type slot struct {
 	observer observer          // of what the view does
 	client   *client           // whose commands the view works for; nil: the server's own work
 	rec      *hotkeys.Recorder // nil while hot key tracking is off
+	session  *session.Recorder // nil unless a tracking session runs
 	args     [][]byte          // arguments of the command being run; they alias the input
 	argsUsed int               // most arguments that args has held since it was cleared
 	keys     [][]byte          // its keys, for commands that have several

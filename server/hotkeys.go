@@ -17,11 +17,16 @@ var hotkeysSubRows = []row{
 	{"get", 2, admin | loading | stale | exclusive, nil, "9.2.0", "Returns the hottest keys of the last completed window.", hotkeysGet},
 	{"help", 2, loading | stale, nil, "9.2.0", "Returns helpful text about the different subcommands.", hotkeysHelp},
 	{"reset", 2, admin | loading | stale | exclusive, nil, "9.2.0", "Discards both windows and begins a new one.", hotkeysReset},
+	{"start", -2, admin | noscript | exclusive, nil, "8.6.0", "Starts hotkeys tracking.", hotkeysStart},
+	{"stop", 2, admin | noscript | exclusive, nil, "8.6.0", "Stops hotkeys tracking.", hotkeysStop},
 }
 
 // hotkeysGet reports the frozen window. Inside EXEC it does not rotate: the transaction's own accesses must
 // stay in one window.
-func hotkeysGet(c *client, _ [][]byte) {
+func hotkeysGet(c *client, args [][]byte) {
+	if c.sessionReport(args) {
+		return
+	}
 	if !c.inExec {
 		c.s.tracker.Rotate()
 	}
@@ -39,6 +44,9 @@ func hotkeysGet(c *client, _ [][]byte) {
 }
 
 func hotkeysReset(c *client, _ [][]byte) {
+	if !c.freeSession() {
+		return
+	}
 	c.s.tracker.Reset()
 	c.ok()
 }
@@ -48,8 +56,15 @@ func hotkeysHelp(c *client, _ [][]byte) {
 		"GET",
 		"    Return the hottest keys of the last completed window: key, database, accesses per second.",
 		"RESET",
-		"    Discard the window in progress and the last completed one.")
+		"    Discard the window in progress and the last completed one, or the report of a session.",
+		"START METRICS count [CPU] [NET] [COUNT k] [DURATION seconds] [SAMPLE ratio] [SLOTS count slot [slot ...]]",
+		"    Begin a session, which ranks keys by the time and the bytes that they take, and which GET then reports.",
+		"STOP",
+		"    End the session. GET reports it until RESET.")
 }
+
+// hotkeysBytes is the memory that hot keys take.
+func (s *Server) hotkeysBytes() int64 { return s.tracker.MemoryBytes() + s.sessionBytes() }
 
 // configureTracking applies the hotkeys-* parameters. The caller holds the gate.
 func (s *Server) configureTracking() error {
@@ -75,4 +90,5 @@ func (s *Server) hotkeysInfo(w *info.Writer) {
 	samples, duration := s.tracker.LastWindow()
 	w.Int("hotkeys_last_window_samples", int64(samples))
 	w.Int("hotkeys_last_window_duration_ms", duration.Milliseconds())
+	s.sessionInfo(w)
 }

@@ -117,7 +117,7 @@ func heapBytes() (all, live int64) {
 // countMemory counts what is not keys and values. The caller holds the gate.
 func (s *Server) countMemory() {
 	m := &s.memory
-	m.other.Store(m.startupBytes + s.clientBytes() + s.tracker.MemoryBytes() + s.caching.table.Bytes() + s.scriptBytes() + m.slack.Load())
+	m.other.Store(m.startupBytes + s.clientBytes() + s.hotkeysBytes() + s.caching.table.Bytes() + s.scriptBytes() + m.slack.Load())
 }
 
 // sampleMemory counts and notes the peak. It returns the memory in use. The caller holds the gate.
@@ -170,7 +170,7 @@ func (s *Server) memoryInfo(w *info.Writer) {
 	w.Int("mem_fragmentation_bytes", rss-used)
 	w.Int("mem_not_counted_for_evict", 0)
 	w.Int("mem_clients_normal", s.clientBytes())
-	w.Int("mem_hotkeys", s.tracker.MemoryBytes())
+	w.Int("mem_hotkeys", s.hotkeysBytes())
 	w.Str("mem_allocator", "go-"+strings.TrimPrefix(runtime.Version(), "go"))
 	w.Int("active_defrag_running", 0)
 	pending, freed := s.store.Freeing()

@@ -59,7 +59,7 @@ func memoryStats(c *client, _ [][]byte) {
 		{"allocator-rss.bytes", f.resident - f.held},
 		{"fragmentation", ratio(f.resident, f.used)},
 		{"fragmentation.bytes", f.resident - f.used},
-		{"hotkeys.allocated", c.s.tracker.MemoryBytes()},
+		{"hotkeys.allocated", c.s.hotkeysBytes()},
 	}
 	c.mapping(len(figures))
 	for _, figure := range figures {

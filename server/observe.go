@@ -9,8 +9,8 @@ import (
 
 // What an operator may want to know of single calls (the command logs, the latency monitor, MONITOR) is decided in one
 // place, after the call: dispatch compares the time that the call took, which it measures anyway, and the size of its
-// reply with the least that anybody asks for, and only then looks closer. MONITOR asks for everything, that is for calls
-// of no time at all.
+// reply with the least that anybody asks for, and only then looks closer. MONITOR and a tracking session of HOTKEYS ask for
+// everything, that is for calls of no time at all.
 
 // observation is what calls are held against.
 type observation struct {
@@ -21,6 +21,7 @@ type observation struct {
 	logs         [logKinds]commandLog
 	latency      latencyMonitor
 	monitors     monitors
+	session      bool // a tracking session runs
 }
 
 const (
@@ -85,7 +86,7 @@ func (s *Server) lookAtAll() {
 
 // lookFrom is the time from which the calls of a batch are looked at.
 func (o *observation) lookFrom(inputBytes int) int64 {
-	if inputBytes >= o.requestBytes || o.monitors.any() {
+	if inputBytes >= o.requestBytes || o.monitors.any() || o.session {
 		return 0
 	}
 	return o.tookNs
@@ -102,6 +103,9 @@ func (c *client) look(cmd *command, args [][]byte, tookNs int64, replyBytes int)
 	}
 	if st != nil && st.idle {
 		return // it is not over yet
+	}
+	if c.slot.session != nil {
+		c.charge(cmd, args, tookNs, replyBytes)
 	}
 	event := eventCommand
 	if cmd.flags&fast != 0 {

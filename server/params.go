@@ -163,6 +163,7 @@ func (p *Parameters) registerHotkeys(r *config.Registry) {
 // change. CONFIG SET runs under the gate, so the hooks do.
 func (s *Server) hookParameters() error {
 	r := s.params.registry
+	s.excludeSession(r)
 	hooks := []struct {
 		names []string
 		apply func() error
@@ -179,6 +180,7 @@ func (s *Server) hookParameters() error {
 		{[]string{"maxmemory-clients", "maxmemory"}, s.applyClientLimit},
 		{[]string{"import-mode"}, s.applyImportMode},
 		{[]string{"notify-keyspace-events"}, s.applyNotifications},
+		{[]string{"hotkeys-top-k"}, s.dropSession}, // the last, since nothing brings a session back
 	}
 	for _, h := range hooks {
 		if err := h.apply(); err != nil {

@@ -27,6 +27,7 @@ func (s *Server) periodic() {
 			s.evictOn(sl)
 		}
 		s.rotateWindows(sl)
+		s.endDueSession(sl)
 		if now := time.Now(); !now.Before(next) {
 			s.housekeeping(sl, now)
 			next = now.Add(periodicEvery)
@@ -35,12 +36,15 @@ func (s *Server) periodic() {
 	}
 }
 
-// untilNextWork is the time to the next beat or the end of the hot key window, whichever comes first.
+// untilNextWork is the time to the next beat or the end of the hot key window or session, whichever comes first.
 func (s *Server) untilNextWork(sl *slot, next time.Time) time.Duration {
 	wait := time.Until(next)
 	s.gate.enter(sl)
 	defer sl.mu.Unlock()
 	if due := s.tracker.NextRotation(); due != 0 {
+		wait = min(wait, time.Duration(due-s.monotonicNs()))
+	}
+	if due := s.sessionDueNs(); due != 0 {
 		wait = min(wait, time.Duration(due-s.monotonicNs()))
 	}
 	return max(wait, 0)

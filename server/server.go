@@ -36,6 +36,7 @@ type Server struct {
 	table     *table
 	store     *store.Store
 	tracker   *hotkeys.Tracker
+	session   *hotSession // of HOTKEYS START; nil if there is none to tell of
 	gate      gate
 	asides    asides
 	clients   registry
