@@ -25,7 +25,7 @@ func newNames(nameBytes int) (n names) {
 // access makes the i-th access of a benchmark.
 func (n *names) access(r *Recorder, i, key uint64) {
 	name := n[i%pipeline]
-	r.Access(keyOf(name, key), name, 0)
+	r.Access(keyOf(name, key), name, 0, Read)
 	if i%pipeline == pipeline-1 {
 		r.Flush()
 	}
@@ -101,7 +101,7 @@ func BenchmarkAccess(b *testing.B) {
 		r.skip = skipAll
 		name := make([]byte, 16)
 		for b.Loop() {
-			r.Access(0, name, 0)
+			r.Access(0, name, 0, Read)
 		}
 	})
 }
@@ -123,7 +123,7 @@ func BenchmarkReport(b *testing.B) {
 					if key > counters {
 						key += uint64(i) << 32
 					}
-					t.Recorder(i).Access(keyOf(name, key), name, 0)
+					t.Recorder(i).Access(keyOf(name, key), name, 0, Read)
 					t.Recorder(i).Flush()
 				}
 			}
@@ -134,13 +134,13 @@ func BenchmarkReport(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					t.frozen.forgetMerged()
-					t.Report()
+					t.Report(Query{DB: AllDBs})
 				}
 			})
 			b.Run(fmt.Sprintf("K=%d/recorders=%d/later", topK, recorders), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					t.Report()
+					t.Report(Query{DB: AllDBs})
 				}
 			})
 		}
@@ -158,7 +158,7 @@ func BenchmarkRotate(b *testing.B) {
 			for range b.N {
 				b.StopTimer()
 				for i := range uint64(t.options.counters()) {
-					r.Access(keyOf(name, i), name, 0)
+					r.Access(keyOf(name, i), name, 0, Read)
 					r.Flush()
 				}
 				clock += int64(time.Second)

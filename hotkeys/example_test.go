@@ -43,7 +43,7 @@ func (s *server) serve(conn redcon.Conn, cmd redcon.Command) {
 		s.values[string(args[1])] = string(args[2])
 		conn.WriteString("OK")
 	case name == "hotkeys" && len(args) == 1:
-		report := s.keys.Report()
+		report := s.keys.Report(hotkeys.Query{DB: hotkeys.AllDBs})
 		conn.WriteArray(len(report.Entries))
 		for _, e := range report.Entries {
 			conn.WriteBulkString(fmt.Sprintf("%s %d/s", e.Key, report.QPS(e)))
@@ -55,7 +55,7 @@ func (s *server) serve(conn redcon.Conn, cmd redcon.Command) {
 
 func (s *server) access(key []byte) {
 	if r := s.keys.Recorder(0); r != nil {
-		r.Access(maphash.Bytes(s.seed, key), key, 0)
+		r.Access(maphash.Bytes(s.seed, key), key, 0, hotkeys.Read)
 		r.Flush() // redcon will use the bytes of key again
 	}
 }

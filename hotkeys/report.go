@@ -1,86 +1,159 @@
 package hotkeys
 
 import (
-	"bytes"
-	"cmp"
 	"math"
-	"math/bits"
-	"slices"
 	"time"
-	"unsafe"
 )
 
-// Report is the window last completed.
+// Ranking says which accesses a report counts and ranks by.
+type Ranking uint8
+
+// Rankings. Misses are reads.
+const (
+	All Ranking = iota
+	Reads
+	Writes
+)
+
+func (by Ranking) includes(s side) bool { return by == All || side(by-1) == s }
+
+// Query asks for a report.
+type Query struct {
+	By    Ranking
+	DB    int // only keys of this database; AllDBs: of all
+	Count int // keys at most; 0, and more than TopK, are TopK
+}
+
+// AllDBs is no database in particular.
+const AllDBs = -1
+
+// Report is the window last completed, or the live one so far.
 type Report struct {
+	By         Ranking
+	Begin      int64         // nanoseconds of the tracker's clock
 	Samples    uint64        // accesses recorded in the window
 	Duration   time.Duration // measured length of the window; 0: there is none
 	Percentage int           // of accesses recorded in the window
+	Floor      float64       // accesses per second above which a key is tracked: the upper end of the 95 % interval
 	Entries    []Entry       // at most TopK, hottest first
+
+	total    float64 // accesses in the window, of all kinds, as recorded ones tell if nothing was held
+	measured bool    // costs were wanted
 }
 
-// Entry is one key of a report.
+// Entry is one key of a report. Its numbers are those of the accesses that the report ranks by.
 type Entry struct {
 	Key   []byte
 	DB    int
-	Count uint64 // most accesses that were recorded for the key
+	Count uint64 // most accesses that were recorded for the key, while it was not held
 	Error uint64 // Count - Error is the least
+	Held  uint64 // accesses counted one by one while it was held
+
+	recorded [sides]band
+	held     [sides]uint64
+	costs    costs
+}
+
+// Measures tell what is known of an entry besides its rate.
+type Measures struct {
+	Samples   uint64  // accesses that the numbers rest on: recorded, or counted while the key was held
+	Low, High float64 // accesses per second: the band of the count, widened by the 95 % interval of sampling
+	Certain   bool    // the key was accessed; if not it may have inherited all that it is shown with
+
+	Reads, Writes float64 // accesses per second, whatever the report ranks by
+	Share         float64 // of all accesses of the window, 0 to 1
+
+	// Costs: known if they were wanted in the window and one of a recorded access was told.
+	Known             bool
+	Misses            float64 // reads per second that found no key
+	InBytes, OutBytes float64 // per second, of commands and replies
+	CPU               float64 // microseconds per second
 }
 
 // Rate returns the estimated accesses of an entry per second: the middle of
-// its band, scaled to all accesses. r must have a duration.
-func (r Report) Rate(e Entry) float64 {
-	recorded := float64(doubled(e.Count, e.Error)) / 2
-	return recorded * 100 / float64(r.Percentage) / r.Duration.Seconds()
+// its band, scaled to all accesses, and those counted while it was held. r must have a duration.
+func (r *Report) Rate(e Entry) float64 { return r.rate(band{e.Count, e.Error}, e.Held) }
+
+func (r *Report) rate(b band, held uint64) float64 {
+	return r.estimate(b, held) / r.Duration.Seconds()
+}
+
+// estimate returns the accesses in the window.
+func (r *Report) estimate(b band, held uint64) float64 {
+	return float64(held) + float64(2*b.count-b.err)/2*100/float64(r.Percentage)
 }
 
 // QPS returns Rate rounded to nearest.
-func (r Report) QPS(e Entry) int64 {
+func (r *Report) QPS(e Entry) int64 {
 	return int64(math.Round(r.Rate(e)))
 }
 
-// doubled returns twice the middle of [count-error, count], which is an
-// integer: two keys of a window compare by it as they do by their rates.
-func doubled(count, err uint64) uint64 { return 2*count - err }
-
-// frozen is a completed window: the recorders' tallies as they were at its
-// end, and what was made of them when a report was asked for. Merging is left
-// to the report, because rotation holds up the whole server, and most windows
-// are never read.
-type frozen struct {
-	tallies    []*tally      // one a recorder; empty if there is no window
-	duration   time.Duration // 0: no window
-	percentage int
-	counters   int // that a tally had for ordinary names
-
-	merged   []candidate // in no particular order
-	isMerged bool
+// Measure returns what is known of an entry of the report. r must have a duration.
+func (r *Report) Measure(e Entry) Measures {
+	seconds := r.Duration.Seconds()
+	low, _ := interval(e.Count-e.Error, r.Percentage)
+	_, high := interval(e.Count, r.Percentage)
+	if e.Count == 0 { // held from the first moment
+		high = 0
+	}
+	own := e.Count - e.Error + e.Held
+	m := Measures{
+		Samples: own,
+		Low:     (float64(e.Held) + low) / seconds,
+		High:    (float64(e.Held) + high) / seconds,
+		Certain: own > 0,
+		Reads:   r.rate(e.recorded[reads], e.held[reads]),
+		Writes:  r.rate(e.recorded[writes], e.held[writes]),
+	}
+	if r.total > 0 {
+		m.Share = min(r.estimate(band{e.Count, e.Error}, e.Held)/r.total, 1)
+	}
+	if c := e.costs; r.measured && c.samples > 0 {
+		m.Known = true
+		m.Misses = float64(c.misses) * 100 / float64(r.Percentage) / seconds
+		each := (m.Reads + m.Writes) / float64(c.samples)
+		m.InBytes, m.OutBytes, m.CPU = c.in*each, c.out*each, c.ns*each/1e3
+	}
+	return m
 }
 
-// candidate is a key of the frozen window, over all recorders.
-type candidate struct {
-	hash       uint64
-	count, err uint64
-	key        *counter // that holds the name, in one of the tallies
-}
-
-const candidateBytes = int64(unsafe.Sizeof(candidate{}))
-
-// Report returns the frozen window. It owns its memory. Rotate is up to the
+// Report returns what is known of the frozen window. It owns its memory. Rotate is up to the
 // caller. The first report of a window merges the recorders, in O(n) for n keys
 // in all of them; every report chooses among the keys merged, in O(n log TopK).
-func (t *Tracker) Report() Report {
-	f := &t.frozen
-	if f.duration == 0 {
+func (t *Tracker) Report(q Query) Report {
+	return t.frozen.report(t.complete(q))
+}
+
+// Live returns what is known of the live window so far. It costs a merge, O(n) for n keys in all recorders, and allocates as much.
+func (t *Tracker) Live(q Query) Report {
+	if t.options.TopK == 0 {
+		return Report{}
+	}
+	t.flush()
+	live := frozen{holds: t.holds, begin: t.begin, duration: time.Duration(t.now() - t.begin), options: t.options}
+	for _, r := range t.recorders {
+		r.live.accesses = uint64(r.accesses() - r.windowBegan)
+		live.tallies = append(live.tallies, r.live)
+	}
+	return live.report(t.complete(q))
+}
+
+// complete fills in what a query leaves to the options.
+func (t *Tracker) complete(q Query) Query {
+	if q.Count <= 0 || q.Count > t.options.TopK {
+		q.Count = t.options.TopK
+	}
+	return q
+}
+
+func (f *frozen) report(q Query) Report {
+	if f.duration <= 0 {
 		return Report{}
 	}
 	f.merge()
-	top := hottest(f.merged, t.options.TopK)
-	r := Report{
-		Samples:    f.samples(),
-		Duration:   f.duration,
-		Percentage: f.percentage,
-		Entries:    make([]Entry, len(top)),
-	}
+	r := f.head(q.By)
+	top := f.hottest(q)
+	r.Entries = make([]Entry, len(top))
 	nameBytes := 0
 	for i := range top {
 		nameBytes += len(top[i].key.name())
@@ -89,200 +162,79 @@ func (t *Tracker) Report() Report {
 	for i, c := range top {
 		begin := len(names)
 		names = append(names, c.key.name()...)
-		r.Entries[i] = Entry{Key: names[begin:len(names):len(names)], DB: int(c.key.db), Count: c.count, Error: c.err}
+		r.Entries[i] = c.entry(q.By)
+		r.Entries[i].Key = names[begin:len(names):len(names)]
 	}
 	return r
+}
+
+// head returns a report without entries.
+func (f *frozen) head(by Ranking) Report {
+	r := Report{
+		By:         by,
+		Begin:      f.begin,
+		Samples:    f.samples(by),
+		Duration:   f.duration,
+		Percentage: f.options.Percentage,
+		Floor:      f.floor(by),
+		total:      float64(f.samples(All)) * 100 / float64(f.options.Percentage),
+		measured:   f.options.Measures,
+	}
+	if f.options.holdsMax() > 0 {
+		r.total = float64(f.accesses())
+	}
+	return r
+}
+
+// floor returns the accesses per second above which a key is tracked.
+func (f *frozen) floor(by Ranking) float64 {
+	bound := uint64(0)
+	for side := range sides {
+		if by.includes(side) {
+			bound += f.bounds[side]
+		}
+	}
+	_, high := interval(bound, f.options.Percentage)
+	return high / f.duration.Seconds()
+}
+
+// entry returns an entry whose name is not its own.
+func (c *candidate) entry(by Ranking) Entry {
+	e := Entry{
+		Key:      c.key.name(),
+		DB:       int(c.key.db),
+		recorded: c.recorded,
+		held:     c.held,
+		costs:    c.costs,
+	}
+	for side := range sides {
+		if by.includes(side) {
+			e.Count += c.recorded[side].count
+			e.Error += c.recorded[side].err
+			e.Held += c.held[side]
+		}
+	}
+	return e
+}
+
+// Each visits the keys that the frozen window tracks, in no order, as entries of a report that has none and ranks by all accesses, until
+// fn returns false. Names are valid until then. O(n), like a report.
+func (t *Tracker) Each(fn func(r *Report, e Entry) bool) {
+	f := &t.frozen
+	if f.duration == 0 {
+		return
+	}
+	f.merge()
+	r := f.head(All)
+	for i := range f.merged {
+		if c := &f.merged[i]; c.kept && !fn(&r, c.entry(All)) {
+			return
+		}
+	}
 }
 
 // LastWindow returns the samples and the duration of the frozen window, as
 // Report does, without the work that entries cost.
 func (t *Tracker) LastWindow() (samples uint64, duration time.Duration) {
-	return t.frozen.samples(), t.frozen.duration
-}
-
-func (f *frozen) samples() (total uint64) {
-	for _, t := range f.tallies {
-		total += t.samples
-	}
-	return total
-}
-
-// discard leaves no window.
-func (f *frozen) discard() {
-	f.forgetMerged()
-	f.duration = 0
-	for _, t := range f.tallies {
-		t.reset(f.counters)
-	}
-}
-
-// forgetMerged must come before any change to a tally, since candidates point
-// into it.
-func (f *frozen) forgetMerged() {
-	clear(f.merged[:cap(f.merged)])
-	f.merged, f.isMerged = f.merged[:0], false
-}
-
-func (f *frozen) removeDB(db int) {
-	f.forgetMerged()
-	for _, t := range f.tallies {
-		t.removeDB(db)
-	}
-}
-
-func (f *frozen) memoryBytes() int64 {
-	total := int64(cap(f.merged)) * candidateBytes
-	for _, t := range f.tallies {
-		total += t.memoryBytes()
-	}
-	return total
-}
-
-// merge makes one summary of those of the recorders; the package comment has
-// its bounds.
-func (f *frozen) merge() {
-	if f.isMerged {
-		return
-	}
-	f.isMerged = true
-	for class := range nameClasses {
-		begin := len(f.merged)
-		bounds := f.join(class) // what a key gets from recorders that lack it
-		joined := f.merged[begin:]
-		for i := range joined {
-			joined[i].count += bounds
-			joined[i].err += bounds
-		}
-		kept := largest(joined, min(f.counters, nameClasses[class].countersMax))
-		f.merged = f.merged[:begin+len(kept)]
-	}
-}
-
-// join appends the keys of one class of names to merged, each with the sum of
-// its counts and errors less the bounds of the recorders that track it, and
-// returns the sum of all bounds.
-func (f *frozen) join(class int) (bounds uint64) {
-	keys := 0
-	for _, t := range f.tallies {
-		keys += t.classes[class].used
-	}
-	log2 := bits.Len(uint(2 * keys))
-	slots := make([]int32, 1<<log2) // index in merged plus 1; 0: empty
-	for _, t := range f.tallies {
-		bound := t.classes[class].bound()
-		bounds += bound
-	next:
-		for k, count := range t.classes[class].all() {
-			at := k.hash >> (64 - log2)
-			for ; slots[at] != 0; at = (at + 1) & uint64(len(slots)-1) {
-				if c := &f.merged[slots[at]-1]; c.hash == k.hash && compareKeys(c.key, k) == 0 {
-					// Either difference may wrap around; the sums come
-					// out right when the bounds are added.
-					c.count += count - bound
-					c.err += k.err - bound
-					continue next
-				}
-			}
-			f.merged = append(f.merged, candidate{k.hash, count - bound, k.err - bound, k})
-			slots[at] = int32(len(f.merged))
-		}
-	}
-	return bounds
-}
-
-// largest keeps the n candidates with the largest counts, in place. Among
-// those equal to the smallest count kept, the first stay.
-func largest(all []candidate, n int) []candidate {
-	if len(all) <= n {
-		return all
-	}
-	least, room := nthLargest(all, n)
-	kept := all[:0]
-	for _, c := range all {
-		if c.count == least {
-			if room == 0 {
-				continue
-			}
-			room--
-		}
-		if c.count >= least {
-			kept = append(kept, c)
-		}
-	}
-	return kept
-}
-
-// nthLargest returns the n-th largest count, and how many counts equal to it
-// are among the n largest. It fixes the count byte by byte from the top: O(1)
-// passes, where sorting takes most of the time of a merge.
-func nthLargest(all []candidate, n int) (count uint64, equal int) {
-	fixed := uint64(0) // mask of the bytes known
-	for shift := 56; shift >= 0; shift -= 8 {
-		var candidates [256]int // whose known bytes are those of count, by the next
-		for i := range all {
-			if c := all[i].count; c&fixed == count {
-				candidates[byte(c>>shift)]++
-			}
-		}
-		digit := 255
-		for n > candidates[digit] {
-			n -= candidates[digit]
-			digit--
-		}
-		count |= uint64(digit) << shift
-		fixed |= 0xff << shift
-	}
-	return count, n
-}
-
-// compareKeys orders keys by name, then database.
-func compareKeys(a, b *counter) int {
-	if c := bytes.Compare(a.name(), b.name()); c != 0 {
-		return c
-	}
-	return cmp.Compare(a.db, b.db)
-}
-
-// compareHeat orders candidates hottest first: by estimate, then name, then
-// database. No two are equal.
-func compareHeat(a, b candidate) int {
-	if c := cmp.Compare(doubled(b.count, b.err), doubled(a.count, a.err)); c != 0 {
-		return c
-	}
-	return compareKeys(a.key, b.key)
-}
-
-// hottest returns the n hottest of all, in order. Those found so far stand in
-// a heap with the coldest on top; to sort all of them takes several times as
-// long, most of it in comparing the names of keys that were seen once.
-func hottest(all []candidate, n int) []candidate {
-	heap := slices.Clone(all[:min(n, len(all))])
-	for i := len(heap)/2 - 1; i >= 0; i-- {
-		siftDown(heap, i)
-	}
-	for _, c := range all[len(heap):] {
-		if compareHeat(c, heap[0]) < 0 {
-			heap[0] = c
-			siftDown(heap, 0)
-		}
-	}
-	slices.SortFunc(heap, compareHeat)
-	return heap
-}
-
-// siftDown moves the candidate at i down until none below it is colder.
-func siftDown(heap []candidate, i int) {
-	for {
-		coldest := i
-		for child := 2*i + 1; child <= 2*i+2 && child < len(heap); child++ {
-			if compareHeat(heap[child], heap[coldest]) > 0 {
-				coldest = child
-			}
-		}
-		if coldest == i {
-			return
-		}
-		heap[i], heap[coldest] = heap[coldest], heap[i]
-		i = coldest
-	}
+	return t.frozen.samples(All), t.frozen.duration
 }

@@ -112,14 +112,14 @@ func TestRhythmIsSampledEvenly(t *testing.T) {
 		}
 		r := tr.Recorder(0)
 		for i := range accesses {
-			r.Access(scramble(uint64(i%period)), []byte{byte(i % period)}, 0)
+			r.Access(scramble(uint64(i%period)), []byte{byte(i % period)}, 0, Read)
 		}
 		observed, expected := make([]uint64, period), make([]float64, period)
-		for k, count := range r.live.classes[0].all() {
+		for k, count := range r.live.classes[reads][0].all() {
 			observed[k.name()[0]] = count
 		}
 		for i := range expected {
-			expected[i] = float64(r.live.samples) / period
+			expected[i] = float64(r.live.samples[reads]) / period
 		}
 		chiSquared(t, "places of a period", observed, expected)
 	}

@@ -2,7 +2,6 @@ package hotkeys
 
 import (
 	"bytes"
-	"iter"
 	"math/bits"
 	"slices"
 	"unsafe"
@@ -56,12 +55,12 @@ import (
 // # Memory
 //
 // A counter is 64 bytes, one cache line, and 8 more in order and position; a
-// bucket is 24, one a counter at worst; index slots are 8 bytes, four to eight a
+// bucket is 24, one a counter at worst; costs, if they are wanted, are 40; index slots are 8 bytes, four to eight a
 // counter; a name of up to 30 bytes is in its counter, a longer one in a buffer
 // of the length of the longest so far, rounded up to what the allocator hands
-// out, and 24 bytes. With names of 16 bytes that makes 104 bytes a counter where
-// the number of counters is at or just below a power of two: 1,024 counters 104
-// KiB, 8,000 counters 0.8 MiB. With names of 512 bytes: 640 KiB and 4.9 MiB. Everything grows by doubling as keys arrive,
+// out, and 24 bytes. With names of 16 bytes that makes 144 bytes a counter where
+// the number of counters is at or just below a power of two: 1,024 counters 144
+// KiB, 8,000 counters 1.1 MiB. With names of 512 bytes: 680 KiB and 5.2 MiB. Everything grows by doubling as keys arrive,
 // and is kept when the summary starts over.
 //
 // # Measured
@@ -114,6 +113,8 @@ type summary struct {
 	used     int    // counters that hold a key
 
 	counters []counter
+	costs    []costs // of each counter; nil: nobody wants them
+	measures bool    // somebody does
 	order    []int32 // all counters: first those used, the hottest first
 	position []int32 // of each counter in order
 
@@ -196,6 +197,7 @@ const (
 	countersMin = 32 // counters made at first
 
 	counterBytes = int64(unsafe.Sizeof(counter{})) + 2*int64(unsafe.Sizeof(int32(0)))
+	costsBytes   = int64(unsafe.Sizeof(costs{}))
 	bucketBytes  = int64(unsafe.Sizeof(bucket{}))
 	slotBytes    = int64(unsafe.Sizeof(slot{}))
 )
@@ -211,9 +213,9 @@ func hashOf(hash uint64, db int) uint64 {
 // reset forgets all keys and sets the number of counters. Memory is kept for
 // the keys to come, unless the number changed or nothing was added since the
 // last reset: a key length or a server that has gone quiet holds nothing.
-func (s *summary) reset(capacity int) {
-	if capacity != s.capacity || s.samples == 0 {
-		*s = summary{capacity: capacity}
+func (s *summary) reset(capacity int, measures bool) {
+	if capacity != s.capacity || measures != s.measures || s.samples == 0 {
+		*s = summary{capacity: capacity, measures: measures}
 		return
 	}
 	s.samples, s.used, s.floor = 0, 0, 0
@@ -227,9 +229,10 @@ func (s *summary) reset(capacity int) {
 	s.freeBuckets = root
 }
 
-// add counts one access. hash is hashOf the name and database; name is copied
-// if it is kept. O(1), but for the copy, and for growth while keys arrive.
-func (s *summary) add(hash uint64, name []byte, db int) {
+// add counts one access and returns the counter. hash is hashOf the name and
+// database; name is copied if it is kept. O(1), but for the copy, and for growth
+// while keys arrive.
+func (s *summary) add(hash uint64, name []byte, db int) int32 {
 	s.samples++
 	at, c := s.find(hash, name, db)
 	if c == none {
@@ -240,25 +243,30 @@ func (s *summary) add(hash uint64, name []byte, db int) {
 		}
 	}
 	s.increment(c)
+	return c
 }
 
-// touch reads what add will need for a batch of accesses: their home slots, the
+// touch reads what add will need for the accesses of a batch on its side: their home slots, the
 // counters they will displace if none of them has one, and the home slots of
 // those. The reads do not depend on each other, so the processor has many of
 // them under way at once, where add would wait for one after the other. What it
 // returns means nothing.
-func (s *summary) touch(batch []access) (sum uint64) {
+func (s *summary) touch(batch []access, side side) (sum uint64) {
 	if len(s.slots) == 0 {
 		return 0
 	}
+	mine := 0
 	for i := range batch {
-		sum += uint64(s.slots[uint32(batch[i].hash>>32)>>s.slotsShift].tag)
+		if batch[i].op.side() == side {
+			sum += uint64(s.slots[uint32(batch[i].hash>>32)>>s.slotsShift].tag)
+			mine++
+		}
 	}
 	if s.used < s.capacity {
 		return sum
 	}
 	begin := int(s.buckets[s.buckets[root].hotter].begin)
-	victims := s.order[begin:min(begin+len(batch), s.used)]
+	victims := s.order[begin:min(begin+mine, s.used)]
 	for _, c := range victims {
 		sum += s.counters[c].hash
 	}
@@ -338,6 +346,9 @@ func (s *summary) occupy(c int32, at int, hash uint64, name []byte, db int, err 
 	k := &s.counters[c]
 	k.hash, k.db, k.err = hash, int32(db), err
 	s.nameBytes += k.setName(name)
+	if s.costs != nil {
+		s.costs[c] = costs{}
+	}
 	s.slots[at] = slot{tag: uint32(hash >> 32), ref: c + 1}
 }
 
@@ -421,6 +432,9 @@ func (s *summary) grow() {
 	copy(counters, s.counters)
 	copy(order, s.order)
 	copy(position, s.position)
+	if s.measures {
+		s.costs = append(make([]costs, 0, size), s.costs...)[:size]
+	}
 	for c := len(s.counters); c < size; c++ {
 		order[c], position[c] = int32(c), int32(c)
 	}
@@ -477,20 +491,8 @@ func (s *summary) removeDB(db int) {
 	s.buckets[root].begin = kept
 }
 
-// all ranges over the counters in use with their counts, hottest first.
-func (s *summary) all() iter.Seq2[*counter, uint64] {
-	return func(yield func(*counter, uint64) bool) {
-		for _, c := range s.order[:s.used] {
-			k := &s.counters[c]
-			if !yield(k, s.buckets[k.bucket].count) {
-				return
-			}
-		}
-	}
-}
-
 // memoryBytes returns the size of all that the summary holds.
 func (s *summary) memoryBytes() int64 {
-	return int64(len(s.counters))*counterBytes + int64(cap(s.buckets))*bucketBytes +
+	return int64(len(s.counters))*counterBytes + int64(len(s.costs))*costsBytes + int64(cap(s.buckets))*bucketBytes +
 		int64(len(s.slots))*slotBytes + s.nameBytes
 }

@@ -29,6 +29,8 @@ type Options struct {
 	Percentage int           // of accesses recorded, 1 … 100; 100 records each
 	Window     time.Duration // length of a window, WindowMin … WindowMax
 	Counters   int           // for each recorder, TopK … CountersMax; 0: automatic
+	Measures   bool          // what accesses cost is summed up as well
+	Hold       bool          // keys that were recorded once are counted: see holds
 }
 
 // Validate returns an error that names the first option out of range.
@@ -61,8 +63,25 @@ type Tracker struct {
 	now       func() int64
 	options   Options
 	recorders []*Recorder
-	begin     int64 // when the live window began, in nanoseconds of now
+	begin     int64  // when the live window began, in nanoseconds of now
+	holds     *holds // of the live window; nil: nothing is held
 	frozen    frozen
+
+	onWindow             func(Window)
+	completed, discarded uint64
+}
+
+// Window is a live window that has ended.
+type Window struct {
+	Begin, End int64 // nanoseconds of the tracker's clock
+	Discarded  bool  // nothing is known of it
+}
+
+// Counts are numbers about a Tracker.
+type Counts struct {
+	Completed, Discarded uint64  // windows, since the tracker was made
+	Tracked              int     // keys that the frozen window tracks
+	Floor                float64 // accesses per second above which a key was tracked in it: see Report; 0: there is none
 }
 
 // New makes a Tracker that is off. recorders is the number of goroutines that
@@ -86,6 +105,33 @@ func New(recorders int, now func() int64, seed uint64) *Tracker {
 // Options returns the options last configured.
 func (t *Tracker) Options() Options { return t.options }
 
+// OnWindow sets what is called when a live window has ended: completed, as the frozen window then is, or discarded, because
+// it took too long, or options changed, or [Tracker.Reset] asked for it. It is called by the method that ends the window. Turning tracking off
+// is not told.
+func (t *Tracker) OnWindow(fn func(Window)) { t.onWindow = fn }
+
+// ended tells of a live window that is over.
+func (t *Tracker) ended(begin, end int64, isDiscarded bool) {
+	if isDiscarded {
+		t.discarded++
+	} else {
+		t.completed++
+	}
+	if t.onWindow != nil {
+		t.onWindow(Window{begin, end, isDiscarded})
+	}
+}
+
+// Counts returns numbers about the tracker. It costs what a report costs.
+func (t *Tracker) Counts() Counts {
+	c := Counts{Completed: t.completed, Discarded: t.discarded}
+	if t.frozen.duration > 0 {
+		t.frozen.merge()
+		c.Tracked, c.Floor = len(t.frozen.merged), t.frozen.floor(All)
+	}
+	return c
+}
+
 // Recorder returns recorder i, and nil while tracking is off. It is the same
 // one whenever tracking is on, and harmless to use when it is off.
 func (t *Tracker) Recorder(i int) *Recorder {
@@ -106,14 +152,13 @@ func (t *Tracker) Configure(o Options) error {
 	if o == t.options {
 		return nil
 	}
-	wasOn := t.options.TopK > 0
+	wasOn, from := t.options.TopK > 0, t.begin
 	t.options = o
 	switch {
 	case o.TopK == 0:
-		t.frozen = frozen{}
+		t.frozen, t.holds = frozen{}, nil
 		for _, r := range t.recorders {
-			r.discard()
-			r.skip, r.live = skipAll, nil
+			r.turnOff()
 		}
 		return nil
 	case !wasOn:
@@ -124,8 +169,13 @@ func (t *Tracker) Configure(o Options) error {
 	}
 	for _, r := range t.recorders {
 		r.sampler.set(o.Percentage)
+		r.measures = o.Measures
 	}
-	t.restart(t.now())
+	now := t.now()
+	t.restart(now)
+	if wasOn {
+		t.ended(from, now, true)
+	}
 	return nil
 }
 
@@ -133,11 +183,27 @@ func (t *Tracker) Configure(o Options) error {
 // drawn anew, for they may be those of another percentage.
 func (t *Tracker) restart(now int64) {
 	t.begin = now
+	t.holds = t.emptyHolds(t.holds)
 	for _, r := range t.recorders {
 		r.discard()
-		r.live.reset(t.options.counters())
-		r.skip = r.sampler.gap()
+		r.live.reset(t.options)
+		r.holds = t.holds
+		r.draw()
+		r.began, r.windowBegan = r.accesses(), r.accesses()
 	}
+}
+
+// emptyHolds returns holds without keys, if the options want any: those given, if they have the right size.
+func (t *Tracker) emptyHolds(old *holds) *holds {
+	n := t.options.holdsMax()
+	switch {
+	case n == 0:
+		return nil
+	case old == nil || cap(old.keys) != n:
+		return newHolds(n)
+	}
+	old.reset()
+	return old
 }
 
 // Rotate ends the live window if it is due, and begins the next. The window
@@ -148,27 +214,35 @@ func (t *Tracker) Rotate() {
 	if t.options.TopK == 0 {
 		return
 	}
-	now := t.now()
-	elapsed := time.Duration(now - t.begin)
+	now, from := t.now(), t.begin
+	elapsed := time.Duration(now - from)
 	switch {
 	case elapsed < t.options.Window:
 		return
 	case elapsed >= 2*t.options.Window:
 		t.frozen.discard()
 		t.restart(now)
+		t.ended(from, now, true)
 		return
 	}
 	t.begin = now
 	t.flush()
-	t.frozen.forgetMerged()
-	t.frozen.duration = elapsed
-	t.frozen.percentage = t.options.Percentage
-	t.frozen.counters = t.options.counters()
+	f := &t.frozen
+	f.forgetMerged()
+	f.begin, f.duration, f.options = from, elapsed, t.options
+	f.holds, t.holds = t.holds, t.emptyHolds(f.holds)
 	for i, r := range t.recorders {
 		// The tallies change places, and nothing is allocated.
-		r.live, t.frozen.tallies[i] = t.frozen.tallies[i], r.live
-		r.live.reset(t.options.counters())
+		r.live, f.tallies[i] = f.tallies[i], r.live
+		r.live.reset(t.options)
+		f.tallies[i].accesses = uint64(r.accesses() - r.windowBegan)
+		r.windowBegan = r.accesses()
+		r.holds = t.holds
 	}
+	if t.holds != nil {
+		t.holds.carry(f.holds, f.tallies, t.options.Percentage)
+	}
+	t.ended(from, now, false)
 }
 
 // flush counts the accesses that wait in the recorders' batches.
@@ -192,8 +266,10 @@ func (t *Tracker) Reset() {
 	if t.options.TopK == 0 {
 		return
 	}
+	now, from := t.now(), t.begin
 	t.frozen.discard()
-	t.restart(t.now())
+	t.restart(now)
+	t.ended(from, now, true)
 }
 
 // FlushDB removes the keys of one database from both windows. The samples and
@@ -204,9 +280,11 @@ func (t *Tracker) FlushDB(db int) {
 	}
 	t.flush()
 	t.frozen.removeDB(db)
-	for _, r := range t.recorders {
-		r.live.removeDB(db)
+	live := make([]*tally, len(t.recorders))
+	for i, r := range t.recorders {
+		live[i] = r.live
 	}
+	removeDB(db, live, t.holds)
 }
 
 // MemoryBytes returns the memory that tracking holds, in bytes: 0 when it is
@@ -216,6 +294,9 @@ func (t *Tracker) MemoryBytes() int64 {
 		return 0
 	}
 	total := t.frozen.memoryBytes()
+	if t.holds != nil {
+		total += t.holds.memoryBytes()
+	}
 	for _, r := range t.recorders {
 		total += r.live.memoryBytes()
 	}

@@ -44,7 +44,7 @@ func (f *fixture) configure(o Options) {
 
 func (f *fixture) access(recorder int, k key, times int) {
 	for range times {
-		f.Recorder(recorder).Access(hashName(k.name), []byte(k.name), k.db)
+		f.Recorder(recorder).Access(hashName(k.name), []byte(k.name), k.db, Read)
 	}
 }
 
@@ -58,7 +58,7 @@ func (f *fixture) pass(d time.Duration) {
 // /db is left out for 0.
 func (f *fixture) expect(samples uint64, duration time.Duration, entries string) {
 	f.Helper()
-	r := f.Report()
+	r := f.Report(Query{DB: AllDBs})
 	var got []string
 	for _, e := range r.Entries {
 		name := string(e.Key)
@@ -125,7 +125,7 @@ func TestNewIsOff(t *testing.T) {
 	tr.Rotate()
 	tr.Reset()
 	tr.FlushDB(0)
-	r := tr.Report()
+	r := tr.Report(Query{DB: AllDBs})
 	if tr.Recorder(2) != nil || tr.NextRotation() != 0 || tr.MemoryBytes() != 0 || r.Duration != 0 || r.Entries != nil {
 		t.Errorf("recorder %v, next %d, %d bytes, report %+v", tr.Recorder(2), tr.NextRotation(), tr.MemoryBytes(), r)
 	}
@@ -278,7 +278,7 @@ func TestReportOwnsItsMemory(t *testing.T) {
 	f.access(0, key{"aaaa", 0}, 2)
 	f.access(0, key{"b", 0}, 1)
 	f.pass(length)
-	r := f.Report()
+	r := f.Report(Query{DB: AllDBs})
 	f.pass(length)
 	f.access(0, key{"cccc", 0}, 2)
 	f.pass(length)
@@ -344,18 +344,18 @@ func TestPercentageDoesNotRescale(t *testing.T) {
 	f := newFixture(t, 1, o)
 	f.access(0, key{"k", 0}, 20_000)
 	f.pass(length)
-	before := f.Report()
+	before := f.Report(Query{DB: AllDBs})
 	if qps := before.QPS(before.Entries[0]); qps < 12_000 || qps > 15_000 {
 		t.Fatalf("qps %d, about 13333 accesses a second", qps)
 	}
 	f.configure(every(10))
-	after := f.Report()
+	after := f.Report(Query{DB: AllDBs})
 	if after.Percentage != 10 || after.QPS(after.Entries[0]) != before.QPS(before.Entries[0]) {
 		t.Fatalf("report %+v became %+v", before, after)
 	}
 	f.access(0, key{"k", 0}, 20_000)
 	f.pass(length)
-	r := f.Report()
+	r := f.Report(Query{DB: AllDBs})
 	if r.Percentage != 100 || r.Samples != 20_000 || r.QPS(r.Entries[0]) != 13_333 {
 		t.Fatalf("report %+v", r)
 	}
@@ -377,7 +377,7 @@ func TestTopKCutsAndGrows(t *testing.T) {
 		f.access(0, key{fmt.Sprint(i), 0}, 1)
 	}
 	f.pass(length)
-	if r := f.Report(); len(r.Entries) != 1000 || r.Entries[999].Error != 0 {
+	if r := f.Report(Query{DB: AllDBs}); len(r.Entries) != 1000 || r.Entries[999].Error != 0 {
 		t.Fatalf("%d entries, last %+v", len(r.Entries), r.Entries[len(r.Entries)-1])
 	}
 }
@@ -396,7 +396,7 @@ func TestOffFreesEverything(t *testing.T) {
 	}
 	// Whoever still has a recorder does no harm.
 	for range 1000 {
-		stale.Access(1, []byte("late"), 0)
+		stale.Access(1, []byte("late"), 0, Read)
 	}
 	f.pass(length)
 	f.configure(every(16))
@@ -459,7 +459,7 @@ func TestNameClasses(t *testing.T) {
 		f.access(0, key{strings.Repeat("n", n), 0}, 10-i)
 	}
 	f.pass(length)
-	r := f.Report()
+	r := f.Report(Query{DB: AllDBs})
 	if r.Samples != 45 || len(r.Entries) != 5 {
 		t.Fatalf("%d samples, %d entries", r.Samples, len(r.Entries))
 	}
@@ -477,9 +477,11 @@ func TestNameClasses(t *testing.T) {
 	f.access(0, key{strings.Repeat("m", 5000), 0}, 3)
 	f.pass(length)
 	f.expect(106, length, "small:100/0")
-	for class, s := range f.frozen.tallies[0].classes {
-		if err := s.sane(); err != nil {
-			t.Errorf("class %d: %v", class, err)
+	for side, classes := range f.frozen.tallies[0].classes {
+		for class, s := range classes {
+			if err := s.sane(); err != nil {
+				t.Errorf("side %d, class %d: %v", side, class, err)
+			}
 		}
 	}
 }
@@ -499,7 +501,7 @@ func live() int64 {
 func TestMemory(t *testing.T) {
 	before := live()
 	f := newFixture(t, 2, every(1000))
-	if got := f.MemoryBytes(); got > 4096 {
+	if got := f.MemoryBytes(); got > 8192 {
 		t.Errorf("%d bytes without traffic", got)
 	}
 	f.access(0, key{"a", 0}, 1)
@@ -510,12 +512,12 @@ func TestMemory(t *testing.T) {
 	name := bytes.Repeat([]byte("n"), 10_000)
 	for range 2 {
 		for i := range uint64(1000) {
-			f.Recorder(1).Access(keyOf(name, i), name, 0)
+			f.Recorder(1).Access(keyOf(name, i), name, 0, Read)
 			f.Recorder(1).Flush()
 		}
 		f.pass(length)
 	}
-	if r := f.Report(); len(r.Entries) != 1000 || len(r.Entries[999].Key) != 10_000 {
+	if r := f.Report(Query{DB: AllDBs}); len(r.Entries) != 1000 || len(r.Entries[999].Key) != 10_000 {
 		t.Fatalf("%d entries", len(r.Entries))
 	}
 	said, grown := f.MemoryBytes(), live()-before
@@ -552,7 +554,7 @@ func TestRotationDoesNotAllocate(t *testing.T) {
 	window := func() {
 		for i, name := range names {
 			buf = append(buf[:0], name...)
-			f.Recorder(i%2).Access(hashName(name), buf, 0)
+			f.Recorder(i%2).Access(hashName(name), buf, 0, Read)
 			f.Recorder(i % 2).Flush()
 		}
 		f.pass(length)
@@ -588,7 +590,8 @@ func TestMergeAgainstExactCounts(t *testing.T) {
 				r := tr.Recorder(rapid.IntRange(0, recorders-1).Draw(t, "recorder"))
 				for range rapid.IntRange(1, 60).Draw(t, "accesses") {
 					k := drawKey(t, keys)
-					r.Access(hashName(k.name), []byte(k.name), k.db)
+					op := rapid.SampledFrom([]Op{Read, Miss, Write}).Draw(t, "op")
+					r.Access(hashName(k.name), []byte(k.name), k.db, op)
 					m.add(k)
 				}
 			}
@@ -605,7 +608,7 @@ func TestMergeAgainstExactCounts(t *testing.T) {
 }
 
 func checkReport(t *rapid.T, tr *Tracker, m *model, counters int) {
-	r := tr.Report()
+	r := tr.Report(Query{DB: AllDBs})
 	if r.Samples != m.total || len(r.Entries) > counters {
 		t.Fatalf("%d samples, %d entries; want %d, at most %d", r.Samples, len(r.Entries), m.total, counters)
 	}
@@ -629,8 +632,8 @@ func checkReport(t *rapid.T, tr *Tracker, m *model, counters int) {
 	}
 	if !slices.IsSortedFunc(r.Entries, func(a, b Entry) int {
 		return compareHeat(
-			candidate{count: a.Count, err: a.Error, key: named(a.Key, a.DB)},
-			candidate{count: b.Count, err: b.Error, key: named(b.Key, b.DB)})
+			ranked{&candidate{key: named(a.Key, a.DB)}, 2*a.Count - a.Error},
+			ranked{&candidate{key: named(b.Key, b.DB)}, 2*b.Count - b.Error})
 	}) {
 		t.Fatalf("entries out of order: %+v", r.Entries)
 	}
@@ -649,7 +652,7 @@ func TestMergeOfOneIsExact(t *testing.T) {
 		s := newSummary(counters)
 		for range rapid.IntRange(0, 300).Draw(t, "accesses") {
 			k := drawKey(t, 40)
-			tr.Recorder(2).Access(hashName(k.name), []byte(k.name), k.db)
+			tr.Recorder(2).Access(hashName(k.name), []byte(k.name), k.db, Read)
 			s.addKey(k)
 		}
 		clock += int64(time.Second)
@@ -658,7 +661,7 @@ func TestMergeOfOneIsExact(t *testing.T) {
 		for k, count := range s.all() {
 			want[key{string(k.name()), int(k.db)}] = [2]uint64{count, k.err}
 		}
-		r := tr.Report()
+		r := tr.Report(Query{DB: AllDBs})
 		for _, e := range r.Entries {
 			if want[key{string(e.Key), e.DB}] != [2]uint64{e.Count, e.Error} {
 				t.Fatalf("entry %+v, want count and error %v", e, want[key{string(e.Key), e.DB}])
@@ -673,26 +676,35 @@ func TestMergeOfOneIsExact(t *testing.T) {
 // hottest and largest choose what sorting would.
 func TestSelection(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		all := make([]candidate, rapid.IntRange(0, 100).Draw(t, "candidates"))
-		for i := range all {
+		f := frozen{options: every(1)}
+		f.merged = make([]candidate, rapid.IntRange(0, 100).Draw(t, "candidates"))
+		for i := range f.merged {
+			c := &f.merged[i]
 			count := uint64(rapid.IntRange(1, 10).Draw(t, "count"))
-			all[i] = candidate{count: count, err: count / 2, key: named(fmt.Append(nil, i), 0)}
+			c.key = named(fmt.Append(nil, i), 0)
+			c.recorded[reads] = band{count, count / 2}
+			c.setMost(f.options.Percentage)
 		}
 		n := rapid.IntRange(1, 110).Draw(t, "n")
-		sorted := slices.SortedFunc(slices.Values(all), compareHeat)
-		if got := hottest(all, n); !slices.Equal(got, sorted[:min(n, len(all))]) {
+		largest(f.merged, n)
+		var sorted []ranked
+		var kept, all []uint64
+		for i := range f.merged {
+			c := &f.merged[i]
+			sorted = append(sorted, ranked{c, c.heat(Reads, 100)})
+			all = append(all, c.most)
+			if c.kept {
+				kept = append(kept, c.most)
+			}
+		}
+		slices.SortFunc(sorted, compareHeat)
+		if got := f.hottest(Query{By: Reads, DB: AllDBs, Count: n}); !slices.Equal(got, sorted[:min(n, len(sorted))]) {
 			t.Fatalf("hottest %d: got %v, want %v", n, got, sorted)
 		}
-		slices.SortStableFunc(sorted, func(a, b candidate) int { return int(b.count) - int(a.count) })
-		kept := largest(slices.Clone(all), n)
-		if len(kept) != min(n, len(all)) {
-			t.Fatalf("largest %d of %d: got %d", n, len(all), len(kept))
-		}
-		slices.SortFunc(kept, func(a, b candidate) int { return int(b.count) - int(a.count) })
-		for i := range kept {
-			if kept[i].count != sorted[i].count {
-				t.Fatalf("largest %d: count %d at %d, want %d", n, kept[i].count, i, sorted[i].count)
-			}
+		slices.Sort(all)
+		slices.Sort(kept)
+		if want := all[max(0, len(all)-n):]; !slices.Equal(kept, want) {
+			t.Fatalf("largest %d: kept %v, want %v", n, kept, want)
 		}
 	})
 }
@@ -714,14 +726,14 @@ func TestConcurrentRecorders(t *testing.T) {
 					if n%4 == 0 {
 						key = n / 4 % 4 // 1/16 of all accesses each
 					}
-					f.Recorder(i).Access(keyOf(name, key), name, 0)
+					f.Recorder(i).Access(keyOf(name, key), name, 0, Read)
 				}
 				f.Recorder(i).Flush()
 			})
 		}
 		group.Wait()
 		f.pass(length)
-		r := f.Report()
+		r := f.Report(Query{DB: AllDBs})
 		if r.Samples != recorders*accesses || len(r.Entries) != 8 {
 			t.Fatalf("%d samples, %d entries", r.Samples, len(r.Entries))
 		}
@@ -742,11 +754,11 @@ func TestUniformTrafficIsNoise(t *testing.T) {
 	f := newFixture(t, 1, o)
 	name := make([]byte, 8)
 	for i := range uint64(2000) {
-		f.Recorder(0).Access(keyOf(name, i), name, 0)
+		f.Recorder(0).Access(keyOf(name, i), name, 0, Read)
 		f.Recorder(0).Flush()
 	}
 	f.pass(length)
-	r := f.Report()
+	r := f.Report(Query{DB: AllDBs})
 	if len(r.Entries) != 16 {
 		t.Fatalf("%d entries", len(r.Entries))
 	}

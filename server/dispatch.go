@@ -231,6 +231,9 @@ func (c *client) call(cmd *command, args [][]byte) {
 		c.remember(cmd, args)
 	}
 	ns, replyBytes := clock.atNs-began, len(c.buf)-from
+	if rec := c.slot.rec; rec != nil && rec.Recorded() {
+		rec.Charge(wireBytes(args), replyBytes, ns)
+	}
 	if c.waiting != nil {
 		c.waiting.ns += ns
 		ns = c.waiting.ns

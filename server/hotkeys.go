@@ -30,7 +30,7 @@ func hotkeysGet(c *client, args [][]byte) {
 	if !c.inExec {
 		c.s.tracker.Rotate()
 	}
-	report := c.s.tracker.Report()
+	report := c.s.tracker.Report(hotkeys.Query{DB: hotkeys.AllDBs})
 	c.array(len(report.Entries))
 	for _, e := range report.Entries {
 		c.mapping(3)
@@ -74,6 +74,8 @@ func (s *Server) configureTracking() error {
 		Percentage: int(p.hotkeysSampling.Get()),
 		Window:     time.Duration(p.hotkeysWindow.Get()) * time.Second,
 		Counters:   int(p.hotkeysCounters.Get()),
+		Measures:   p.hotkeysMeasures.Get(),
+		Hold:       p.hotkeysHold.Get(),
 	})
 	if err != nil {
 		return err
@@ -84,6 +86,9 @@ func (s *Server) configureTracking() error {
 	return nil
 }
 
+// windowEnded hears of every live window that has ended. The gate is closed.
+func (s *Server) windowEnded(hotkeys.Window) {}
+
 var errCountersBelowTopK = errors.New("hotkeys-counters must be 0 (automatic) or at least hotkeys-top-k")
 
 func (s *Server) hotkeysInfo(w *info.Writer) {
@@ -91,4 +96,22 @@ func (s *Server) hotkeysInfo(w *info.Writer) {
 	w.Int("hotkeys_last_window_samples", int64(samples))
 	w.Int("hotkeys_last_window_duration_ms", duration.Milliseconds())
 	s.sessionInfo(w)
+}
+
+// wireBytes returns the bytes of a command as clients send it.
+func wireBytes(args [][]byte) int {
+	total := lengthBytes(len(args))
+	for _, arg := range args {
+		total += lengthBytes(len(arg)) + len(arg) + len("\r\n")
+	}
+	return total
+}
+
+// lengthBytes returns the bytes of a line with a length: a type, digits, the end of the line.
+func lengthBytes(n int) int {
+	bytes := len("*0\r\n")
+	for ; n >= 10; n /= 10 {
+		bytes++
+	}
+	return bytes
 }

@@ -128,7 +128,7 @@ func trackAll(t *testing.T, s *Server) (window func() string) {
 		ns += int64(hotkeys.WindowMin)
 		s.tracker.Rotate()
 		list := []string{}
-		for _, e := range s.tracker.Report().Entries {
+		for _, e := range s.tracker.Report(hotkeys.Query{DB: hotkeys.AllDBs}).Entries {
 			at := ""
 			if e.DB != 0 {
 				at = "@" + strconv.Itoa(e.DB)

@@ -65,6 +65,8 @@ type Parameters struct {
 	hotkeysSampling *config.Int
 	hotkeysWindow   *config.Int
 	hotkeysCounters *config.Int
+	hotkeysMeasures *config.Bool
+	hotkeysHold     *config.Bool
 
 	outputLimits atomic.Pointer[outputLimits] // parsed outputBufferLimit
 }
@@ -151,6 +153,8 @@ func (p *Parameters) registerHotkeys(r *config.Registry) {
 	p.hotkeysSampling = r.Int("hotkeys-sampling-percentage", 1, 1, 100, config.Doc("share of key accesses that is recorded"))
 	p.hotkeysWindow = r.Int("hotkeys-window-seconds", 1, 1, 300, config.Doc("length of the reporting window"))
 	p.hotkeysCounters = r.Int("hotkeys-counters", 0, 0, 65536, config.Doc("counters kept to find the hot keys; 0: max(1024, 8 x hotkeys-top-k)"))
+	p.hotkeysMeasures = r.Bool("hotkeys-measures", true, config.Doc("sum up what accesses to hot keys cost, for HOTKEYS GET WITHSTATS"))
+	p.hotkeysHold = r.Bool("hotkeys-sample-and-hold", false, config.Doc("count every access to a key that sampling has discovered"))
 	r.Rule([]string{"hotkeys-counters", "hotkeys-top-k"}, func(v config.Values) error {
 		if n := v.Int("hotkeys-counters"); n != 0 && n < v.Int("hotkeys-top-k") {
 			return errCountersBelowTopK
@@ -168,7 +172,7 @@ func (s *Server) hookParameters() error {
 		names []string
 		apply func() error
 	}{
-		{[]string{"hotkeys-top-k", "hotkeys-sampling-percentage", "hotkeys-window-seconds", "hotkeys-counters"}, s.configureTracking},
+		{[]string{"hotkeys-top-k", "hotkeys-sampling-percentage", "hotkeys-window-seconds", "hotkeys-counters", "hotkeys-measures", "hotkeys-sample-and-hold"}, s.configureTracking},
 		{[]string{"client-output-buffer-limit"}, s.applyOutputLimits},
 		{encodingNames, s.applyEncodings},
 		{evictionNames, s.applyEviction},

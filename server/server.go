@@ -99,6 +99,7 @@ func New(params *Parameters, log *slog.Logger) (*Server, error) {
 	loops := runtime.GOMAXPROCS(0)
 	slots := loops + 2 // one per loop, the periodic work's, and that of what runs aside
 	s.tracker = hotkeys.New(slots, s.monotonicNs, rand.Uint64())
+	s.tracker.OnWindow(s.windowEnded)
 	for i := range slots {
 		sl := &slot{index: i, view: s.store.NewView(), clock: clock{origin: s.started}}
 		sl.stats.commands = make([]commandStat, len(s.table.all))

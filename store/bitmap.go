@@ -207,7 +207,7 @@ func (v *View) BitOp(op BitOp, dst []byte, keys [][]byte) (int64, error) {
 	out := v.resultRoom(dst, n, sources)
 	combine(op, out, sources)
 	pos := v.position(dst)
-	v.count(pos, dst)
+	v.countWrite(pos, dst)
 	v.put(pos, dst, value{kind: kindRaw, bytes: out, owned: n > inlineMax}, noDeadline)
 	v.event(ClassString, "set", dst)
 	return int64(n), nil

@@ -113,7 +113,7 @@ func (v *View) changed(key []byte) { v.touchWatched(v.position(key), key) }
 // is one access: the end of the commands that store a result.
 func (v *View) replace(key []byte, k kind, b []byte, c collection) {
 	pos := v.position(key)
-	v.count(pos, key)
+	v.countWrite(pos, key)
 	v.put(pos, key, value{kind: k, bytes: b, coll: c}, noDeadline)
 }
 

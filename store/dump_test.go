@@ -341,11 +341,11 @@ func TestRestoreOptions(t *testing.T) {
 		}
 	}
 	restore(RestoreOptions{ExpireAtMs: testNow + 1000, IdleSeconds: 100})
-	if e := v.Peek(k); e.ExpireAt() != testNow+1000 || e.AccessWord() != testNow/1000-100 {
+	if e := v.Peek(k); e.ExpireAt() != testNow+1000 || e.AccessWord() != v.clock()-100 {
 		t.Errorf("deadline %d, last used %d", e.ExpireAt(), e.AccessWord())
 	}
 	restore(RestoreOptions{Replace: true})
-	if e := v.Peek(k); e.ExpireAt() != -1 || e.AccessWord() != testNow/1000 {
+	if e := v.Peek(k); e.ExpireAt() != -1 || e.AccessWord() != v.clock() {
 		t.Errorf("replaced: deadline %d, last used %d", e.ExpireAt(), e.AccessWord())
 	}
 	restore(RestoreOptions{Replace: true, IdleSeconds: math.MaxInt64})

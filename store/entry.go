@@ -125,9 +125,9 @@ func (e Entry) ExpireAt() int64 {
 	return e.deadline()
 }
 
-// AccessWord returns the Unix time, in seconds, at which the key was last used, or the counter of its uses with a minute. See
-// frequency.go.
-func (e Entry) AccessWord() uint32 { return atomic.LoadUint32(e.access()) }
+// AccessWord returns when the key was last used, or how often, as frequency.go says. The low 24 bits of the former are those of
+// the Unix time in seconds.
+func (e Entry) AccessWord() uint32 { return atomic.LoadUint32(e.access()) &^ heldMark }
 
 // Key returns the key. It aliases the store.
 func (e Entry) Key() []byte {

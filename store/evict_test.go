@@ -175,7 +175,7 @@ func TestEvictionIsNoAccess(t *testing.T) {
 	tracker.Recorder(0).Flush()
 	nowNs = int64(hotkeys.WindowMin)
 	tracker.Rotate()
-	for _, e := range tracker.Report().Entries {
+	for _, e := range tracker.Report(hotkeys.Query{DB: hotkeys.AllDBs}).Entries {
 		if e.Count != 1 {
 			t.Errorf("%d accesses to %s", e.Count, e.Key)
 		}

@@ -1,12 +1,18 @@
 package store
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"time"
+)
 
 // The access word of an entry says when the key was last used or, while the policy of eviction asks for it, how often.
 // It tells by itself which of the two it is, so that a change of policy leaves nothing to convert:
 //
-//	used last   │          seconds since 1970          │    at least 2^24
-//	how often   │  0   │  minutes, 16 bits  │ counter 8 │    below 2^24
+//	used last   │ held │      seconds, 31 bits         │    at least 2^24
+//	how often   │ held │  0   │ minutes, 16 │ counter 8 │    below 2^24
+//
+// Seconds count from clockEpoch, so that they last until 2067. The highest bit is the mark of keys that are held: the hot
+// key tracker counts every access to them (see hotkeys.Recorder).
 //
 // The counter is Redis's: one use adds one with a probability that falls as it rises, 1/((counter-5) × log factor + 1), so
 // that with the factor of 10 it is full after some million uses; and it loses one for each decay time that has passed since
@@ -22,8 +28,12 @@ const (
 	frequencyMax = 255
 	// frequencyNew is the counter of a key that is new.
 	frequencyNew = 5
-	// secondsMin is the first word that is a time of last use, in July 1970.
+	// secondsMin is the first word that is a time of last use, half a year after clockEpoch.
 	secondsMin = 1 << 24
+	// clockEpoch is in October 1999, in seconds since 1970: a multiple of 2^24, since DEBUG OBJECT shows as many bits.
+	clockEpoch = 56 << 24
+	// heldMark is the bit of keys that are held.
+	heldMark   = 1 << 31
 	minuteMask = 1<<16 - 1
 )
 
@@ -69,16 +79,20 @@ func (f Frequency) used(word, now uint32, random float64) uint32 {
 	return counterWord(counter, now)
 }
 
+// clock returns the time as entries keep it: seconds since clockEpoch.
+func (v *View) clock() uint32 {
+	return uint32(v.nowMs/int64(time.Second/time.Millisecond)-clockEpoch) &^ heldMark
+}
+
 // noteUse changes the access word of a key that is used now, which does not say so yet. Another reader may do the same at
-// the same time: one of the uses is then not counted.
-func (v *View) noteUse(access *uint32, now uint32) {
-	set := &v.store.eviction
+// the same time: one of the uses is then not counted, or a mark is lost.
+func (v *View) noteUse(access *uint32, word, now uint32) {
+	set, mark := &v.store.eviction, word&heldMark
 	if !set.counting {
-		atomic.StoreUint32(access, now)
+		atomic.StoreUint32(access, now|mark)
 		return
 	}
-	word := atomic.LoadUint32(access)
-	if next := set.Frequency.used(word, now, v.random.Float64()); next != word {
+	if next := set.Frequency.used(word&^heldMark, now, v.random.Float64()) | mark; next != word {
 		atomic.CompareAndSwapUint32(access, word, next)
 	}
 }

@@ -86,7 +86,7 @@ func (v *View) putIn(db int, key []byte, val value, deadline int64, used uint32,
 	v.Select(db)
 	pos := v.position(key)
 	if replaces {
-		v.count(pos, key)
+		v.countWrite(pos, key)
 		v.event(ClassNew, "new", key)
 	}
 	atomic.StoreUint32(v.put(pos, key, val, deadline).access(), used)

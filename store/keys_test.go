@@ -342,7 +342,7 @@ func (m *keysModel) check() {
 			key := []byte(name)
 			m.judge.LockKey(key, false)
 			e := m.judge.Peek(key)
-			got := held{string(m.judge.string(e)), e.Encoding(), e.ExpireAt(), int64(e.AccessWord())}
+			got := held{string(m.judge.string(e)), e.Encoding(), e.ExpireAt(), int64((e.AccessWord() + clockEpoch) &^ heldMark)}
 			m.judge.Unlock()
 			if got != want {
 				m.t.Fatalf("%.20q in database %d has %.80v, want %.80v", name, db, fmt.Sprint(got), fmt.Sprint(want))
@@ -356,7 +356,7 @@ func (m *keysModel) finish() {
 	m.windowNs += int64(hotkeys.WindowMin)
 	m.tracker.Rotate()
 	got := map[place]uint64{}
-	for _, e := range m.tracker.Report().Entries {
+	for _, e := range m.tracker.Report(hotkeys.Query{DB: hotkeys.AllDBs}).Entries {
 		got[place{e.DB, string(e.Key)}] = e.Count
 	}
 	for p, n := range m.accesses {

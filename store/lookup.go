@@ -1,6 +1,10 @@
 package store
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"kvserver/hotkeys"
+)
 
 // Lookup finds a key for reading: one access, and a hit or a miss.
 func (v *View) Lookup(key []byte) Entry { return v.lookupRead(key, !v.noTouch) }
@@ -11,13 +15,14 @@ func (v *View) LookupUntouched(key []byte) Entry { return v.lookupRead(key, fals
 
 func (v *View) lookupRead(key []byte, touch bool) Entry {
 	pos := v.position(key)
-	v.count(pos, key)
 	e := v.find(pos, key)
 	if e.seg == nil {
+		v.count(pos, key, e, hotkeys.Miss)
 		v.stats.Misses++
 		v.event(ClassMiss, "keymiss", key)
 		return e
 	}
+	v.count(pos, key, e, hotkeys.Read)
 	v.stats.Hits++
 	if touch {
 		v.touch(e)
@@ -28,8 +33,8 @@ func (v *View) lookupRead(key []byte, touch bool) Entry {
 // LookupWrite finds a key in order to change it: one access, neither hit nor miss.
 func (v *View) LookupWrite(key []byte) Entry {
 	pos := v.position(key)
-	v.count(pos, key)
 	e := v.find(pos, key)
+	v.count(pos, key, e, hotkeys.Write)
 	if e.seg != nil && !v.noTouch {
 		v.touch(e)
 	}
@@ -56,29 +61,62 @@ func (v *View) Remove(key []byte) bool {
 // take is Remove for a key of which more is to be said than that it is gone.
 func (v *View) take(key []byte) bool {
 	pos := v.position(key)
+	if v.marksHeld() {
+		if e := v.find(pos, key); e.Exists() {
+			v.count(pos, key, e, hotkeys.Write)
+		}
+		return v.delete(pos, key)
+	}
 	if !v.delete(pos, key) {
 		return false
 	}
-	v.count(pos, key)
+	v.count(pos, key, Entry{}, hotkeys.Write)
 	return true
 }
 
-// count records an access.
-func (v *View) count(pos uint64, key []byte) {
-	if v.rec != nil {
-		v.rec.Access(pos, key, v.db)
+// count records an access to a key. e is its entry, if it has one.
+func (v *View) count(pos uint64, key []byte, e Entry, op hotkeys.Op) {
+	switch {
+	case v.rec == nil:
+	case e.seg == nil || !v.rec.Holds():
+		v.rec.Access(pos, key, v.db, op)
+	default:
+		v.countMarkable(pos, key, e, op)
 	}
 }
 
-// clock returns the time as entries keep it, in seconds.
-func (v *View) clock() uint32 { return uint32(v.nowMs / 1000) }
+// countMarkable is count for a key whose entry says whether it is held.
+func (v *View) countMarkable(pos uint64, key []byte, e Entry, op hotkeys.Op) {
+	access := e.access()
+	marked := atomic.LoadUint32(access)&heldMark != 0
+	switch mark := v.rec.AccessMarkable(pos, key, v.db, op, marked); {
+	case mark == marked:
+	case mark:
+		atomic.OrUint32(access, heldMark)
+	default:
+		atomic.AndUint32(access, ^uint32(heldMark))
+	}
+}
+
+// countWrite is count for a write that has not looked the key up: it does so if the entry matters.
+func (v *View) countWrite(pos uint64, key []byte) {
+	var e Entry
+	if v.marksHeld() {
+		e = v.find(pos, key)
+	}
+	v.count(pos, key, e, hotkeys.Write)
+}
+
+// marksHeld tells whether entries are marked whose keys are held: see hotkeys.Recorder.
+func (v *View) marksHeld() bool { return v.rec != nil && v.rec.Holds() }
 
 // touch notes a use. It writes the time of it only when the second has changed: a key that several cores read would
 // otherwise have its cache line pass between them at every read.
 func (v *View) touch(e Entry) {
 	now := v.clock()
-	if access := e.access(); atomic.LoadUint32(access) != now {
-		v.noteUse(access, now)
+	access := e.access()
+	if word := atomic.LoadUint32(access); word&^heldMark != now {
+		v.noteUse(access, word, now)
 	}
 }
 
@@ -176,6 +214,8 @@ func (v *View) write(t *table, pos uint64, r *record) Entry {
 		v.stats.Expired++
 	} else if v.noTouch || v.store.eviction.counting { // who counts uses has done so when the key was looked up
 		r.access = *e.access()
+	} else {
+		r.access |= *e.access() & heldMark
 	}
 	return v.rewrite(t, pos, slot, r)
 }

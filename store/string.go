@@ -133,7 +133,7 @@ func (v *View) Set(key, val []byte, o SetOptions) (SetResult, error) {
 		}
 		result.Old, result.HadOld = v.kept(old), ok // it is about to be overwritten where it lies
 	}
-	v.count(pos, key)
+	v.countWrite(pos, key)
 	if v.store.eviction.counting && !v.noTouch && !o.WantOld { // otherwise what is overwritten does not matter
 		if e := v.find(pos, key); e.Exists() {
 			v.touch(e)
@@ -249,7 +249,7 @@ func (v *View) MSetNX(pairs [][]byte) bool {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if v.find(v.position(pairs[i]), pairs[i]).Exists() {
 			for j := 0; j <= i; j += 2 {
-				v.count(v.position(pairs[j]), pairs[j])
+				v.countWrite(v.position(pairs[j]), pairs[j])
 			}
 			return false
 		}

@@ -100,7 +100,7 @@ func measure(subjects []*subject, exponent float64) error {
 		truth := stream.hottest()
 		for _, s := range running {
 			s.tracker.Rotate()
-			s.judge(s.tracker.Report(), truth)
+			s.judge(s.tracker.Report(hotkeys.Query{DB: hotkeys.AllDBs}), truth)
 		}
 	}
 	return nil
@@ -163,7 +163,7 @@ func (st *stream) window(subjects []*subject) {
 		k := st.law.Draw(st.random)
 		st.counts[k]++
 		for _, s := range subjects {
-			s.tracker.Recorder(0).Access(hashOf(k), st.name(k), 0)
+			s.tracker.Recorder(0).Access(hashOf(k), st.name(k), 0, hotkeys.Read)
 		}
 	}
 }
