@@ -129,7 +129,7 @@ type Controller struct {
 
 // Configure puts new settings in force. If they are not valid it returns why,
 // and the old ones stay. Turning control off makes every key normal. New
-// thresholds or another metric make all dwell counts begin anew, a longer hold
+// thresholds or another metric make all dwell counts begin anew, another hold
 // those for demotion. Turning WarmupAck on alerts those warming that were muted,
 // since somebody has to acknowledge them now.
 func (c *Controller) Configure(s Settings, nowNs int64) ([]Transition, error) {
@@ -146,7 +146,7 @@ func (c *Controller) Configure(s Settings, nowNs int64) ([]Transition, error) {
 		if old.Promote != s.Promote || old.Demote != s.Demote || old.Emergency != s.Emergency || old.Metric != s.Metric {
 			m.reset()
 		}
-		if s.HoldNs > old.HoldNs {
+		if s.HoldNs != old.HoldNs {
 			m.low = 0
 		}
 		if m.state == Warming && s.WarmupAck && !m.told {
@@ -234,9 +234,10 @@ func (c *Controller) Emergency(key Key, demand, sharePercent float64, nowNs int6
 			return nil
 		}
 	}
-	if m.state != Hot {
-		m.observe(demand)
+	if m.state == Hot || m.tripped {
+		return nil
 	}
+	m.observe(demand)
 	c.trip(m, nowNs)
 	return c.take()
 }
@@ -248,7 +249,7 @@ func (c *Controller) Ready(key Key, nowNs int64) ([]Transition, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.ready = true
+	m.ready = m.state == Warming
 	c.settle(m, nowNs)
 	return c.take(), nil
 }

@@ -89,7 +89,9 @@ func (c *Controller) step(m *machine, w Window) {
 	switch {
 	case m.listed && c.urgent(m.seen):
 		m.high++
-		c.trip(m, w.EndNs)
+		if !m.tripped {
+			c.trip(m, w.EndNs)
+		}
 	case m.listed && c.qualifies(m.seen):
 		m.high++
 		c.settle(m, w.EndNs)
@@ -132,11 +134,9 @@ func (c *Controller) settle(m *machine, nowNs int64) {
 	}
 }
 
-// trip lets an emergency stand for the K windows of a key, if it is not hot.
+// trip lets an emergency stand for the K windows of a key that is not hot, and
+// for which none does.
 func (c *Controller) trip(m *machine, nowNs int64) {
-	if m.state == Hot || m.tripped {
-		return
-	}
 	c.totals.Emergencies++
 	told := !m.alerts.tripped.mutes(nowNs, c.set.CooldownNs)
 	if told {
