@@ -71,19 +71,12 @@ type Past struct {
 // estimate, and the reads and writes of it, are rounded to nearest, Low is
 // rounded down and High up.
 type PastKey struct {
-	Key       []byte // to be read only, and while nothing is done to the history
-	DB        int
-	QPS       int64
-	Low, High int64
-
-	// Reads and Writes are Unknown if it was not known which accesses were
-	// which.
+	Key           []byte // to be read only, and while nothing is done to the history
+	DB            int
+	QPS           int64
+	Low, High     int64
 	Reads, Writes int64
 }
-
-// Unknown stands for a rate that was not measured, which is something else than
-// a rate of zero.
-const Unknown = -1
 
 type pastEntry struct {
 	name                          *pastName
@@ -116,6 +109,9 @@ func (h *History) SetLength(length int) {
 	}
 }
 
+// Length returns how many windows are kept at most.
+func (h *History) Length() int { return h.length }
+
 // Clear forgets all windows, and frees their memory.
 func (h *History) Clear() { *h = History{length: h.length} }
 
@@ -139,29 +135,25 @@ func (h *History) Add(beginMs int64, r *Report) {
 	}
 	h.bytes += int64(len(entries)) * pastEntryBytes
 	h.windows = append(h.windows, Past{
-		BeginMs: beginMs, Duration: r.Duration, Samples: r.Samples, Percentage: r.Percentage, entries: entries,
+		BeginMs: beginMs, Duration: r.Duration, Samples: r.Samples, Percentage: r.Percentage,
+		Floor: int64(math.Ceil(r.Floor)), entries: entries,
 	})
 	h.trim()
 }
 
 func pastEntryOf(r *Report, e Entry) pastEntry {
-	scale := 1 / r.Duration.Seconds()
-	low, _ := interval(e.Count-e.Error, r.Percentage)
-	_, high := interval(e.Count, r.Percentage)
+	m := r.Measure(e)
 	return pastEntry{
-		qps:    pastRate(float64(r.QPS(e))),
-		low:    pastRate(math.Floor(low * scale)),
-		high:   pastRate(math.Ceil(high * scale)),
-		reads:  Unknown,
-		writes: Unknown,
+		qps:    pastRate(r.Rate(e)),
+		low:    pastRate(math.Floor(m.Low)),
+		high:   pastRate(math.Ceil(m.High)),
+		reads:  pastRate(m.Reads),
+		writes: pastRate(m.Writes),
 	}
 }
 
-// pastRate rounds a rate to nearest. A rate that is not a number is unknown.
+// pastRate rounds a rate to nearest.
 func pastRate(perSecond float64) int32 {
-	if math.IsNaN(perSecond) {
-		return Unknown
-	}
 	return int32(min(math.Round(perSecond), math.MaxInt32))
 }
 

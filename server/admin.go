@@ -154,6 +154,7 @@ func flushDB(c *client, args [][]byte) {
 	}
 	c.view.FlushDB(c.db)
 	c.s.tracker.FlushDB(c.db)
+	c.s.history.FlushDB(c.db)
 	c.ok()
 }
 
@@ -162,7 +163,7 @@ func flushAll(c *client, args [][]byte) {
 		return
 	}
 	c.view.FlushAll()
-	c.s.tracker.Reset()
+	c.s.forgetWindows()
 	c.ok()
 }
 

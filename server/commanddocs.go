@@ -191,12 +191,13 @@ var generalDocs = map[string]doc{
 	"swapdb":                  {complexity: "O(1)", syntax: "index1:integer index2:integer"},
 	"time":                    {complexity: "O(1)", tips: unstable},
 
-	"hotkeys":       {complexity: dependsOnSub},
-	"hotkeys|get":   {complexity: "O(N log N) where N is hotkeys-counters.", tips: unstable},
-	"hotkeys|help":  {complexity: "O(1)"},
-	"hotkeys|reset": {complexity: "O(N) where N is hotkeys-counters."},
-	"hotkeys|start": {complexity: "O(1)", syntax: "metrics=(METRICS count:integer [CPU] [NET]) [COUNT k:integer] [DURATION seconds:integer] [SAMPLE ratio:integer] [SLOTS slots=(count:integer slot:integer...)]", tips: "request_policy:special response_policy:special"},
-	"hotkeys|stop":  {complexity: "O(1)", tips: "request_policy:special response_policy:special"},
+	"hotkeys":         {complexity: dependsOnSub},
+	"hotkeys|get":     {complexity: "O(N log N) where N is hotkeys-counters.", syntax: "[COUNT count:integer] [DB db:integer] [TYPE type=(ALL|READ|WRITE)] [WITHSTATS]", tips: unstable},
+	"hotkeys|help":    {complexity: "O(1)"},
+	"hotkeys|history": {complexity: "O(N) where N is the number of entries in the windows asked for.", syntax: "[COUNT windows:integer] [KEY name] [DB db:integer]", tips: unstable},
+	"hotkeys|reset":   {complexity: "O(N) where N is hotkeys-counters."},
+	"hotkeys|start":   {complexity: "O(1)", syntax: "metrics=(METRICS count:integer [CPU] [NET]) [COUNT k:integer] [DURATION seconds:integer] [SAMPLE ratio:integer] [SLOTS slots=(count:integer slot:integer...)]", tips: "request_policy:special response_policy:special"},
+	"hotkeys|stop":    {complexity: "O(1)", tips: "request_policy:special response_policy:special"},
 }
 
 // commandDocs leaves out what it does not know.

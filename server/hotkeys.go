@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"math"
 	"time"
 
 	"kvserver/hotkeys"
@@ -14,9 +15,10 @@ var hotkeysRows = []row{
 
 // All are exclusive: they rotate, read or clear the windows of every slot.
 var hotkeysSubRows = []row{
-	{"get", 2, admin | loading | stale | exclusive, nil, "9.2.0", "Returns the hottest keys of the last completed window.", hotkeysGet},
+	{"get", -2, admin | loading | stale | exclusive, nil, "9.2.0", "Returns the hottest keys of the last completed window.", hotkeysGet},
 	{"help", 2, loading | stale, nil, "9.2.0", "Returns helpful text about the different subcommands.", hotkeysHelp},
-	{"reset", 2, admin | loading | stale | exclusive, nil, "9.2.0", "Discards both windows and begins a new one.", hotkeysReset},
+	{"history", -2, admin | loading | stale | exclusive, nil, "9.2.0", "Returns the windows of the recent past with their hottest keys.", hotkeysHistory},
+	{"reset", 2, admin | loading | stale | exclusive, nil, "9.2.0", "Discards all windows and begins a new one.", hotkeysReset},
 	{"start", -2, admin | noscript | exclusive, nil, "8.6.0", "Starts hotkeys tracking.", hotkeysStart},
 	{"stop", 2, admin | noscript | exclusive, nil, "8.6.0", "Stops hotkeys tracking.", hotkeysStop},
 }
@@ -27,19 +29,30 @@ func hotkeysGet(c *client, args [][]byte) {
 	if c.sessionReport(args) {
 		return
 	}
+	o, ok := c.hotkeysOptions(args[2:])
+	if !ok {
+		return
+	}
 	if !c.inExec {
 		c.s.tracker.Rotate()
 	}
-	report := c.s.tracker.Report(hotkeys.Query{DB: hotkeys.AllDBs})
+	report := c.s.tracker.Report(hotkeys.Query{By: o.by, DB: o.db, Count: o.count})
 	c.array(len(report.Entries))
 	for _, e := range report.Entries {
-		c.mapping(3)
+		fields := 3
+		if o.measured {
+			fields += evidenceFields
+		}
+		c.mapping(fields)
 		c.bulkString("key")
 		c.bulk(e.Key)
 		c.bulkString("db")
 		c.int(int64(e.DB))
 		c.bulkString("qps")
 		c.int(report.QPS(e))
+		if o.measured {
+			c.evidence(&report, e)
+		}
 	}
 }
 
@@ -47,16 +60,23 @@ func hotkeysReset(c *client, _ [][]byte) {
 	if !c.freeSession() {
 		return
 	}
-	c.s.tracker.Reset()
+	c.s.forgetWindows()
 	c.ok()
 }
 
 func hotkeysHelp(c *client, _ [][]byte) {
 	c.help("hotkeys",
-		"GET",
+		"GET [COUNT count] [DB db] [TYPE ALL|READ|WRITE] [WITHSTATS]",
 		"    Return the hottest keys of the last completed window: key, database, accesses per second.",
+		"    Options are:",
+		"    * COUNT count: report at most count keys.",
+		"    * DB db: report keys of one database only.",
+		"    * TYPE (ALL|READ|WRITE): rank by all accesses (default), by those that read, or by those that wrote.",
+		"    * WITHSTATS: also return how sure the rate is, what it consists of and what it costs.",
+		"HISTORY [COUNT windows] [KEY key] [DB db]",
+		"    Return the windows of the recent past with their hottest keys, the newest first.",
 		"RESET",
-		"    Discard the window in progress and the last completed one, or the report of a session.",
+		"    Discard the window in progress, the last completed one and the history, or the report of a session.",
 		"START METRICS count [CPU] [NET] [COUNT k] [DURATION seconds] [SAMPLE ratio] [SLOTS count slot [slot ...]]",
 		"    Begin a session, which ranks keys by the time and the bytes that they take, and which GET then reports.",
 		"STOP",
@@ -64,7 +84,9 @@ func hotkeysHelp(c *client, _ [][]byte) {
 }
 
 // hotkeysBytes is the memory that hot keys take.
-func (s *Server) hotkeysBytes() int64 { return s.tracker.MemoryBytes() + s.sessionBytes() }
+func (s *Server) hotkeysBytes() int64 {
+	return s.tracker.MemoryBytes() + s.history.MemoryBytes() + s.sessionBytes()
+}
 
 // configureTracking applies the hotkeys-* parameters. The caller holds the gate.
 func (s *Server) configureTracking() error {
@@ -83,11 +105,12 @@ func (s *Server) configureTracking() error {
 	for _, sl := range s.gate.slots {
 		sl.rec = s.tracker.Recorder(sl.index)
 	}
+	s.configureHistory()
 	return nil
 }
 
 // windowEnded hears of every live window that has ended. The gate is closed.
-func (s *Server) windowEnded(hotkeys.Window) {}
+func (s *Server) windowEnded(w hotkeys.Window) { s.recordWindow(w) }
 
 var errCountersBelowTopK = errors.New("hotkeys-counters must be 0 (automatic) or at least hotkeys-top-k")
 
@@ -95,6 +118,12 @@ func (s *Server) hotkeysInfo(w *info.Writer) {
 	samples, duration := s.tracker.LastWindow()
 	w.Int("hotkeys_last_window_samples", int64(samples))
 	w.Int("hotkeys_last_window_duration_ms", duration.Milliseconds())
+	counts := s.tracker.Counts()
+	w.Int("hotkeys_windows_completed", int64(counts.Completed))
+	w.Int("hotkeys_windows_discarded", int64(counts.Discarded))
+	w.Int("hotkeys_tracked_counters", int64(counts.Tracked))
+	w.Int("hotkeys_memory_bytes", s.hotkeysBytes())
+	w.Int("hotkeys_detection_floor_qps", int64(math.Ceil(counts.Floor)))
 	s.sessionInfo(w)
 }
 

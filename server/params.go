@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"kvserver/config"
+	"kvserver/hotkeys"
 )
 
 // Parameters are the handles of every configuration parameter the server has.
@@ -67,6 +68,7 @@ type Parameters struct {
 	hotkeysCounters *config.Int
 	hotkeysMeasures *config.Bool
 	hotkeysHold     *config.Bool
+	hotkeysHistory  *config.Int
 
 	outputLimits atomic.Pointer[outputLimits] // parsed outputBufferLimit
 }
@@ -155,6 +157,7 @@ func (p *Parameters) registerHotkeys(r *config.Registry) {
 	p.hotkeysCounters = r.Int("hotkeys-counters", 0, 0, 65536, config.Doc("counters kept to find the hot keys; 0: max(1024, 8 x hotkeys-top-k)"))
 	p.hotkeysMeasures = r.Bool("hotkeys-measures", true, config.Doc("sum up what accesses to hot keys cost, for HOTKEYS GET WITHSTATS"))
 	p.hotkeysHold = r.Bool("hotkeys-sample-and-hold", false, config.Doc("count every access to a key that sampling has discovered"))
+	p.hotkeysHistory = r.Int("hotkeys-history-length", 60, 0, hotkeys.HistoryLengthMax, config.Doc("completed windows kept for HOTKEYS HISTORY; 0 keeps none"))
 	r.Rule([]string{"hotkeys-counters", "hotkeys-top-k"}, func(v config.Values) error {
 		if n := v.Int("hotkeys-counters"); n != 0 && n < v.Int("hotkeys-top-k") {
 			return errCountersBelowTopK
@@ -172,7 +175,7 @@ func (s *Server) hookParameters() error {
 		names []string
 		apply func() error
 	}{
-		{[]string{"hotkeys-top-k", "hotkeys-sampling-percentage", "hotkeys-window-seconds", "hotkeys-counters", "hotkeys-measures", "hotkeys-sample-and-hold"}, s.configureTracking},
+		{[]string{"hotkeys-top-k", "hotkeys-sampling-percentage", "hotkeys-window-seconds", "hotkeys-counters", "hotkeys-measures", "hotkeys-sample-and-hold", "hotkeys-history-length"}, s.configureTracking},
 		{[]string{"client-output-buffer-limit"}, s.applyOutputLimits},
 		{encodingNames, s.applyEncodings},
 		{evictionNames, s.applyEviction},

@@ -36,7 +36,8 @@ type Server struct {
 	table     *table
 	store     *store.Store
 	tracker   *hotkeys.Tracker
-	session   *hotSession // of HOTKEYS START; nil if there is none to tell of
+	history   hotkeys.History // of its windows
+	session   *hotSession     // of HOTKEYS START; nil if there is none to tell of
 	gate      gate
 	asides    asides
 	clients   registry
