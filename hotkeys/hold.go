@@ -107,10 +107,10 @@ func (h *holds) find(hash uint64) int32 {
 	mask := uint64(len(h.slots) - 1)
 	for at := hash >> h.shift; ; at = (at + 1) & mask {
 		switch slot := &h.slots[at&mask]; slot.hash.Load() {
+		case 0: // also if that is the hash: such a key has no place
+			return none
 		case hash:
 			return slot.place.Load()
-		case 0:
-			return none
 		}
 	}
 }

@@ -22,6 +22,7 @@ type frozen struct {
 
 	merged   []candidate   // in no particular order
 	bounds   [sides]uint64 // of ordinary names: the most recorded accesses of a key that no summary tracks
+	dropped  uint64        // of ordinary names: the largest most of a key that was not kept
 	isMerged bool
 }
 
@@ -166,7 +167,10 @@ func (f *frozen) merge() {
 			f.bounds = bounds
 			kept = max(kept, f.options.holdsMax())
 		}
-		largest(joined, kept)
+		dropped := largest(joined, kept)
+		if class == 0 {
+			f.dropped = dropped
+		}
 	}
 }
 
@@ -257,14 +261,15 @@ func (h *holds) candidate(place int, tallies []*tally, percentage int) candidate
 	return c
 }
 
-// largest marks as kept the n candidates that can have had the most accesses. Among
-// those equal to the smallest of them, the first are.
-func largest(all []candidate, n int) {
+// largest marks as kept the n candidates that can have had the most accesses, and returns
+// the most of those that are not, 0 if there are none. Among those equal to the smallest of
+// them, the first are.
+func largest(all []candidate, n int) (dropped uint64) {
 	if len(all) <= n {
 		for i := range all {
 			all[i].kept = true
 		}
-		return
+		return 0
 	}
 	least, room := nthLargest(all, n)
 	for i := range all {
@@ -274,7 +279,11 @@ func largest(all []candidate, n int) {
 			c.kept = true
 			room--
 		}
+		if !c.kept {
+			dropped = max(dropped, c.most)
+		}
 	}
+	return dropped
 }
 
 // nthLargest returns the n-th largest most, and how many equal to it

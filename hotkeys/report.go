@@ -186,13 +186,18 @@ func (f *frozen) head(by Ranking) Report {
 	return r
 }
 
-// floor returns the accesses per second above which a key is tracked.
+// floor returns the accesses per second above which a key is tracked: more than
+// a key can have had that has no counter, or that had one in some recorder and was
+// not kept among the keys of all.
 func (f *frozen) floor(by Ranking) float64 {
 	bound := uint64(0)
 	for side := range sides {
 		if by.includes(side) {
 			bound += f.bounds[side]
 		}
+	}
+	if by == All {
+		bound = max(bound, (f.dropped+99)/100)
 	}
 	_, high := interval(bound, f.options.Percentage)
 	return high / f.duration.Seconds()
