@@ -35,8 +35,8 @@ import (
 // it when it was deleted, is sampled as without holding: the formula is the same.
 //
 // The bounds are held + interval(recorded): see interval. That of one recorded
-// access is wider than that of a geometric number, 554 in place of 368 at 1 %,
-// because a key that loses its mark may have accesses after its last recorded.
+// access is wider than that of a geometric number, because a key that loses its
+// mark may have accesses after its last recorded.
 //
 // Costs are known of recorded accesses only, those of held keys among them. They
 // are multiplied, as an average, by the rate that was counted.
@@ -44,10 +44,9 @@ import (
 // # Which keys
 //
 // There are places for the larger of 4,096 keys and as many as a summary has
-// counters. At the end of a window the hottest half keep theirs, with a count of zero, so that a
-// key that stays hot is counted from the first moment of the next window. When all
-// are taken, further keys are sampled into the summaries as without holding, and
-// of those that stay hot some find a place in the next window. So the bounds hold,
+// counters. The hottest keys of a window, held or not, have half of the places of the next from its beginning, with
+// a count of zero, so that a key that stays hot is counted from the first moment. When all places
+// are taken, further keys are sampled into the summaries as without holding. So the bounds hold,
 // whatever the load; what a crowded window loses is precision. The departure from
 // the paper, which holds flows as long as there is memory and then raises the
 // threshold, is that a key is never dropped in the middle of a window.
@@ -158,18 +157,21 @@ func (h *holds) reset() {
 	h.keys, h.carried = h.keys[:0], 0
 }
 
-// carry takes over the keys of the window before that were accessed in it, the hottest of them if there are more than
-// half of the places. O(places).
-func (h *holds) carry(from *holds, tallies []*tally, percentage int) {
-	weights := make([]candidate, 0, len(from.keys))
-	for place := range from.keys {
-		if c := from.candidate(place, tallies, percentage); c.most > 0 {
-			weights = append(weights, c)
-		}
+// carry gives places to the keys of a window that is over, the hottest if there are more than half of the places. It merges
+// the window.
+func (h *holds) carry(from *frozen) {
+	from.merge()
+	all, n := from.merged[:from.ordinary], cap(h.keys)/2
+	least, room := uint64(0), 0
+	if len(all) > n {
+		least, room = nthLargest(all, n)
 	}
-	largest(weights, cap(h.keys)/2)
-	for i := range weights {
-		if c := &weights[i]; c.kept {
+	for i := range all {
+		c := &all[i]
+		if c.most == least {
+			room--
+		}
+		if c.most > least || c.most == least && room >= 0 {
 			h.add(c.hash, c.key.name(), int(c.key.db))
 		}
 	}

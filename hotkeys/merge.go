@@ -24,6 +24,7 @@ type frozen struct {
 	bounds   [sides]uint64 // of ordinary names: the most recorded accesses of a key that no summary tracks
 	dropped  uint64        // of ordinary names: the largest most of a key that was not kept
 	isMerged bool
+	ordinary int // of merged, those first: with names of the first class
 }
 
 // candidate is a key of the frozen window, over all recorders.
@@ -164,7 +165,7 @@ func (f *frozen) merge() {
 		}
 		kept := min(f.options.counters(), nameClasses[class].countersMax)
 		if class == 0 {
-			f.bounds = bounds
+			f.bounds, f.ordinary = bounds, len(joined)
 			kept = max(kept, f.options.holdsMax())
 		}
 		dropped := largest(joined, kept)

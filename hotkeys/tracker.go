@@ -240,7 +240,7 @@ func (t *Tracker) Rotate() {
 		r.holds = t.holds
 	}
 	if t.holds != nil {
-		t.holds.carry(f.holds, f.tallies, t.options.Percentage)
+		t.holds.carry(f)
 	}
 	t.ended(from, now, false)
 }
