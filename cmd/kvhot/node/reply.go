@@ -52,7 +52,7 @@ func (f fields) number(names ...string) float64 {
 		case int64:
 			return float64(v)
 		case float64:
-			return v
+			return finite(v)
 		case bool:
 			if v {
 				return 1
@@ -60,11 +60,19 @@ func (f fields) number(names ...string) float64 {
 			return 0
 		case string:
 			if n, err := strconv.ParseFloat(v, 64); err == nil {
-				return n
+				return finite(n)
 			}
 		}
 	}
 	return math.NaN()
+}
+
+// finite takes an infinity for a number that is not known.
+func finite(n float64) float64 {
+	if math.IsInf(n, 0) {
+		return math.NaN()
+	}
+	return n
 }
 
 // list returns the array of a field, nil where there is none.
