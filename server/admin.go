@@ -153,7 +153,7 @@ func flushDB(c *client, args [][]byte) {
 		return
 	}
 	c.view.FlushDB(c.db)
-	c.s.tracker.FlushDB(c.db)
+	c.s.forgetHotKeys(c.db)
 	c.s.history.FlushDB(c.db)
 	c.ok()
 }

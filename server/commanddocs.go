@@ -192,12 +192,18 @@ var generalDocs = map[string]doc{
 	"time":                    {complexity: "O(1)", tips: unstable},
 
 	"hotkeys":         {complexity: dependsOnSub},
+	"hotkeys|demote":  {complexity: "O(1)", syntax: "key:key [DB db:integer]"},
 	"hotkeys|get":     {complexity: "O(N log N) where N is hotkeys-counters.", syntax: "[COUNT count:integer] [DB db:integer] [TYPE type=(ALL|READ|WRITE)] [WITHSTATS]", tips: unstable},
 	"hotkeys|help":    {complexity: "O(1)"},
 	"hotkeys|history": {complexity: "O(N) where N is the number of entries in the windows asked for.", syntax: "[COUNT windows:integer] [KEY name] [DB db:integer]", tips: unstable},
+	"hotkeys|pin":     {complexity: "O(1)", syntax: "key:key [DB db:integer]"},
+	"hotkeys|ready":   {complexity: "O(1)", syntax: "key:key [DB db:integer]"},
+	"hotkeys|report":  {complexity: "O(1)", syntax: "key:key accesses:integer [DB db:integer]"},
 	"hotkeys|reset":   {complexity: "O(N) where N is hotkeys-counters."},
 	"hotkeys|start":   {complexity: "O(1)", syntax: "metrics=(METRICS count:integer [CPU] [NET]) [COUNT k:integer] [DURATION seconds:integer] [SAMPLE ratio:integer] [SLOTS slots=(count:integer slot:integer...)]", tips: "request_policy:special response_policy:special"},
+	"hotkeys|states":  {complexity: "O(N log N) where N is the number of keys that are warming or hot.", syntax: "[STATE state=(WARMING|HOT)]", tips: unstable},
 	"hotkeys|stop":    {complexity: "O(1)", tips: "request_policy:special response_policy:special"},
+	"hotkeys|unpin":   {complexity: "O(1)", syntax: "key:key [DB db:integer]"},
 }
 
 // commandDocs leaves out what it does not know.

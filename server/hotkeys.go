@@ -65,7 +65,7 @@ func hotkeysReset(c *client, _ [][]byte) {
 }
 
 func hotkeysHelp(c *client, _ [][]byte) {
-	c.help("hotkeys",
+	c.help("hotkeys", append([]string{
 		"GET [COUNT count] [DB db] [TYPE ALL|READ|WRITE] [WITHSTATS]",
 		"    Return the hottest keys of the last completed window: key, database, accesses per second.",
 		"    Options are:",
@@ -80,7 +80,8 @@ func hotkeysHelp(c *client, _ [][]byte) {
 		"START METRICS count [CPU] [NET] [COUNT k] [DURATION seconds] [SAMPLE ratio] [SLOTS count slot [slot ...]]",
 		"    Begin a session, which ranks keys by the time and the bytes that they take, and which GET then reports.",
 		"STOP",
-		"    End the session. GET reports it until RESET.")
+		"    End the session. GET reports it until RESET.",
+	}, hotControlHelp...)...)
 }
 
 // hotkeysBytes is the memory that hot keys take.
@@ -96,7 +97,7 @@ func (s *Server) configureTracking() error {
 		Percentage: int(p.hotkeysSampling.Get()),
 		Window:     time.Duration(p.hotkeysWindow.Get()) * time.Second,
 		Counters:   int(p.hotkeysCounters.Get()),
-		Measures:   p.hotkeysMeasures.Get(),
+		Measures:   p.hotkeysMeasures.Get() || p.control.needsMeasures(),
 		Hold:       p.hotkeysHold.Get(),
 	})
 	if err != nil {
@@ -106,11 +107,17 @@ func (s *Server) configureTracking() error {
 		sl.rec = s.tracker.Recorder(sl.index)
 	}
 	s.configureHistory()
+	if p.hotkeysTopK.Get() == 0 {
+		s.reports.clear()
+	}
 	return nil
 }
 
 // windowEnded hears of every live window that has ended. The gate is closed.
-func (s *Server) windowEnded(w hotkeys.Window) { s.recordWindow(w) }
+func (s *Server) windowEnded(w hotkeys.Window) {
+	s.recordWindow(w)
+	s.controlWindow(w)
+}
 
 var errCountersBelowTopK = errors.New("hotkeys-counters must be 0 (automatic) or at least hotkeys-top-k")
 
@@ -125,6 +132,7 @@ func (s *Server) hotkeysInfo(w *info.Writer) {
 	w.Int("hotkeys_memory_bytes", s.hotkeysBytes())
 	w.Int("hotkeys_detection_floor_qps", int64(math.Ceil(counts.Floor)))
 	s.sessionInfo(w)
+	s.controlInfo(w)
 }
 
 // wireBytes returns the bytes of a command as clients send it.

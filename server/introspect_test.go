@@ -36,7 +36,7 @@ var differentDocs = map[string]string{
 }
 
 // newerCommands are not in Redis 7.0.
-var newerCommands = []string{"client|capa", "client|import-source", "script|show", "client|no-touch", "client|setinfo", "delifeq", "hotkeys", "hotkeys|get", "hotkeys|help", "hotkeys|history", "hotkeys|reset", "hotkeys|start", "hotkeys|stop",
+var newerCommands = []string{"client|capa", "client|import-source", "script|show", "client|no-touch", "client|setinfo", "delifeq", "hotkeys", "hotkeys|get", "hotkeys|help", "hotkeys|history", "hotkeys|reset", "hotkeys|demote", "hotkeys|pin", "hotkeys|ready", "hotkeys|report", "hotkeys|states", "hotkeys|unpin", "hotkeys|start", "hotkeys|stop",
 	"hexpire", "hexpireat", "hexpiretime", "hgetdel", "hgetex", "hpersist", "hpexpire", "hpexpireat", "hpexpiretime", "hpttl", "hsetex", "httl",
 	"commandlog", "commandlog|get", "commandlog|help", "commandlog|len", "commandlog|reset"}
 

@@ -69,6 +69,7 @@ type Parameters struct {
 	hotkeysMeasures *config.Bool
 	hotkeysHold     *config.Bool
 	hotkeysHistory  *config.Int
+	control         controlParams
 
 	outputLimits atomic.Pointer[outputLimits] // parsed outputBufferLimit
 }
@@ -84,6 +85,7 @@ func RegisterParameters(r *config.Registry) *Parameters {
 	p.registerEncodings(r)
 	p.registerEviction(r)
 	p.registerHotkeys(r)
+	p.registerControl(r)
 	p.registerObservation(r)
 	p.registerNotifications(r)
 	p.registerCaching(r)
@@ -175,7 +177,9 @@ func (s *Server) hookParameters() error {
 		names []string
 		apply func() error
 	}{
-		{[]string{"hotkeys-top-k", "hotkeys-sampling-percentage", "hotkeys-window-seconds", "hotkeys-counters", "hotkeys-measures", "hotkeys-sample-and-hold", "hotkeys-history-length"}, s.configureTracking},
+		{[]string{"hotkeys-top-k", "hotkeys-sampling-percentage", "hotkeys-window-seconds", "hotkeys-counters", "hotkeys-measures", "hotkeys-sample-and-hold", "hotkeys-history-length",
+			"hotkeys-promote-qps", "hotkeys-control-metric"}, s.configureTracking},
+		{controlNames, s.configureControl},
 		{[]string{"client-output-buffer-limit"}, s.applyOutputLimits},
 		{encodingNames, s.applyEncodings},
 		{evictionNames, s.applyEviction},

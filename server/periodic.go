@@ -65,6 +65,7 @@ func (s *Server) rotateWindows(sl *slot) {
 func (s *Server) housekeeping(sl *slot, now time.Time) {
 	s.endPause(now)
 	s.evictClients(now)
+	s.watchLoad(now)
 	if s.cronPaused.Load() {
 		return
 	}

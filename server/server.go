@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -38,6 +39,8 @@ type Server struct {
 	tracker   *hotkeys.Tracker
 	history   hotkeys.History // of its windows
 	session   *hotSession     // of HOTKEYS START; nil if there is none to tell of
+	control   hotControl
+	reports   hotReports
 	gate      gate
 	asides    asides
 	clients   registry
@@ -101,6 +104,7 @@ func New(params *Parameters, log *slog.Logger) (*Server, error) {
 	slots := loops + 2 // one per loop, the periodic work's, and that of what runs aside
 	s.tracker = hotkeys.New(slots, s.monotonicNs, rand.Uint64())
 	s.tracker.OnWindow(s.windowEnded)
+	s.control.now = s.monotonicNs
 	for i := range slots {
 		sl := &slot{index: i, view: s.store.NewView(), clock: clock{origin: s.started}}
 		sl.stats.commands = make([]commandStat, len(s.table.all))
@@ -159,7 +163,7 @@ func (s *Server) families() []group {
 		{"server", 0, latencyRows, map[string][]row{"latency": latencySubRows}},
 		{"server", 0, monitorRows, nil},
 		{"server", 0, aclRows, map[string][]row{"acl": aclSubRows}},
-		{"server", 0, hotkeysRows, map[string][]row{"hotkeys": hotkeysSubRows}},
+		{"server", 0, hotkeysRows, map[string][]row{"hotkeys": slices.Concat(hotkeysSubRows, hotControlRows)}},
 	}
 }
 
