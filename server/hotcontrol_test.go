@@ -270,11 +270,11 @@ func TestReportedAccesses(t *testing.T) {
 	h.want("hot for good", h.states(), "k@0 hot 0 0")
 	report("k", 500, "DB", "1")
 	h.want("a key of another database", h.window("other", 1), "warming 1 500 k")
-	if n := h.reportedQPS(1, []byte("k"), 2); n != 250 {
-		t.Errorf("reported: %d per second", n)
-	}
-	if n := h.reportedQPS(0, []byte("k"), 1); n != 0 {
-		t.Errorf("reported in the window before: %d per second", n)
+	report("other", 70)
+	h.window("other", 1)
+	stats := decoded(t, do(h.c, "HOTKEYS", "GET", "WITHSTATS")).items[0]
+	if n, _ := stats.field("reported-qps"); n.text != "70" {
+		t.Errorf("HOTKEYS GET WITHSTATS has %v reported", n)
 	}
 
 	do(h.c, "HOTKEYS", "DEMOTE", "k", "DB", "1")

@@ -91,7 +91,7 @@ func (c *client) evidence(r *hotkeys.Report, e hotkeys.Entry) {
 	c.costs(m)
 	c.bulkString("share")
 	c.double(math.Round(m.Share*shareParts) / shareParts)
-	c.rate("reported-qps", math.NaN())
+	c.rate("reported-qps", c.s.reportedQPS(r, e))
 	c.bulkString("type")
 	c.bulkString(c.typeIn(e.DB, e.Key))
 }
@@ -114,13 +114,9 @@ func (c *client) costs(m hotkeys.Measures) {
 // shareParts is the resolution of a share: more digits would be those of the division.
 const shareParts = 1e6
 
-// rate answers with a field that is a number per second. One that is not a number was not measured.
+// rate answers with a field that is a number per second.
 func (c *client) rate(name string, perSecond float64) {
 	c.bulkString(name)
-	if math.IsNaN(perSecond) {
-		c.null()
-		return
-	}
 	c.int(int64(math.Round(min(perSecond, math.MaxInt64/2))))
 }
 

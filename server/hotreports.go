@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"kvserver/hotkeys"
 	"kvserver/hotkeys/control"
 )
 
@@ -93,14 +94,14 @@ func (r *hotReports) forget(db int) {
 	}
 }
 
-// reportedQPS is how many accesses per second clients told that they served themselves of a key, in the last completed
-// window, which was so many seconds long. The caller holds the gate.
-func (s *Server) reportedQPS(db int, key []byte, seconds float64) int64 {
-	rep := s.reports.ended[control.Key{Name: string(key), DB: db}]
-	if rep == nil || seconds <= 0 {
+// reportedQPS is how many accesses per second of a key clients told, in the last completed window, that they served themselves.
+// The caller holds the gate.
+func (s *Server) reportedQPS(r *hotkeys.Report, e hotkeys.Entry) float64 {
+	rep := s.reports.ended[keyOf(e)]
+	if rep == nil {
 		return 0
 	}
-	return int64(math.Round(float64(rep.accesses) / seconds))
+	return float64(rep.accesses) / r.Duration.Seconds()
 }
 
 // hotkeysReport closes no gate: every client that serves from copies sends one now and then. The live window cannot end
