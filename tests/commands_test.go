@@ -204,9 +204,10 @@ func TestCommandInfoOfOurOwn(t *testing.T) {
 		t.Errorf("hotkeys: arity %s, first key %s", hotkeys.arity, hotkeys.first)
 	}
 	for name, want := range map[string]struct{ arity, categories string }{
-		"hotkeys|get":   {"2", "@admin @dangerous @slow"},
-		"hotkeys|reset": {"2", "@admin @dangerous @slow"},
-		"hotkeys|help":  {"2", "@slow"},
+		"hotkeys|get":     {"-2", "@admin @dangerous @slow"},
+		"hotkeys|history": {"-2", "@admin @dangerous @slow"},
+		"hotkeys|reset":   {"2", "@admin @dangerous @slow"},
+		"hotkeys|help":    {"2", "@slow"},
 	} {
 		sub, ok := hotkeys.subcommands[name]
 		if !ok || sub.arity != want.arity || sub.categories != want.categories {
@@ -235,7 +236,7 @@ func TestEveryCommandIsThere(t *testing.T) {
 		client|capa client|import-source client|help command|count command|list command|info command|docs command|getkeys command|getkeysandflags command|help config|get
 		config|set config|rewrite config|resetstat config|help memory|usage memory|stats memory|doctor memory|malloc-stats memory|purge memory|help
 		slowlog|get slowlog|len slowlog|reset slowlog|help commandlog|get commandlog|len commandlog|reset commandlog|help latency|latest
-		latency|history latency|reset latency|graph latency|histogram latency|doctor latency|help hotkeys|get hotkeys|reset hotkeys|help
+		latency|history latency|reset latency|graph latency|histogram latency|doctor latency|help hotkeys|get hotkeys|reset hotkeys|history hotkeys|help
 		pubsub|channels pubsub|numsub pubsub|numpat pubsub|shardchannels pubsub|shardnumsub pubsub|help`
 	c := startServer(t).dial()
 	for _, name := range strings.Fields(promised + " " + subcommands) {

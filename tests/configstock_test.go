@@ -311,7 +311,7 @@ func TestHelpIsReadable(t *testing.T) {
 	if code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	if lines := strings.Count(out, "\n"); lines > 240 {
+	if lines := strings.Count(out, "\n"); lines > 260 {
 		t.Errorf("%d lines", lines)
 	}
 	for line := range strings.Lines(out) {

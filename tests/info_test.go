@@ -29,6 +29,11 @@ func infoSections(text string) (names []string, fields map[string][]string) {
 var infoOnlyOurs = map[string]string{
 	"hotkeys_last_window_samples":               "hot keys",
 	"hotkeys_last_window_duration_ms":           "hot keys",
+	"hotkeys_windows_completed":                 "hot keys",
+	"hotkeys_windows_discarded":                 "hot keys",
+	"hotkeys_tracked_counters":                  "hot keys",
+	"hotkeys_memory_bytes":                      "hot keys",
+	"hotkeys_detection_floor_qps":               "hot keys",
 	"mem_hotkeys":                               "hot keys",
 	"kvserver_version":                          "redis_version is the version whose commands we have",
 	"go_version":                                "where Redis has gcc_version",
