@@ -16,7 +16,7 @@ import (
 //
 // # Memory
 //
-// A window is 72 bytes and 32 for each key reported. A name is shared by the
+// A window is 80 bytes and 32 for each key reported. A name is shared by the
 // windows that follow each other, so that one which stays hot is held once: 32
 // bytes and its length. To find the names again there is an index of the last
 // window, about 32 bytes a key. With 16 keys, of 16 bytes, in each of 60 windows
@@ -59,6 +59,7 @@ type Past struct {
 	Discarded  bool
 	Samples    uint64 // accesses recorded
 	Percentage int    // of accesses recorded
+	QPS        int64  // accesses per second of all keys, estimated and rounded to nearest
 
 	// Floor is the rate, in accesses per second and rounded up, above which
 	// a key was tracked.
@@ -136,7 +137,7 @@ func (h *History) Add(beginMs int64, r *Report) {
 	h.bytes += int64(len(entries)) * pastEntryBytes
 	h.windows = append(h.windows, Past{
 		BeginMs: beginMs, Duration: r.Duration, Samples: r.Samples, Percentage: r.Percentage,
-		Floor: int64(math.Ceil(r.Floor)), entries: entries,
+		QPS: int64(math.Round(r.Total())), Floor: int64(math.Ceil(r.Floor)), entries: entries,
 	})
 	h.trim()
 }

@@ -88,6 +88,14 @@ func (r *Report) QPS(e Entry) int64 {
 	return int64(math.Round(r.Rate(e)))
 }
 
+// Total returns the estimated accesses of all keys per second, of all kinds whatever the report ranks by.
+func (r *Report) Total() float64 {
+	if r.Duration <= 0 {
+		return 0
+	}
+	return r.total / r.Duration.Seconds()
+}
+
 // Measure returns what is known of an entry of the report. r must have a duration.
 func (r *Report) Measure(e Entry) Measures {
 	seconds := r.Duration.Seconds()
