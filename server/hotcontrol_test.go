@@ -86,7 +86,7 @@ func (h *controlled) states(args ...string) string {
 		for i := 0; i+1 < len(e.items); i += 2 {
 			f[e.items[i].text] = e.items[i+1].text
 		}
-		list = append(list, fmt.Sprintf("%s@%s %s %s %s", f["key"], f["db"], f["state"], f["windows"], f["hold-remaining"]))
+		list = append(list, fmt.Sprintf("%s@%s %s %s %s", f["key"], f["db"], f["state"], f["windows"], f["hold-remaining-ms"]))
 	}
 	return strings.Join(list, "; ")
 }
@@ -422,6 +422,43 @@ func TestControlParameters(t *testing.T) {
 	h.want("nothing happens", h.window("k", 500), "")
 }
 
+// TestControlByBytes: thresholds in bytes, with replies of 1000 bytes and a little more.
+func TestControlByBytes(t *testing.T) {
+	h := newControlled(t, "--hotkeys-control-metric", "bytes", "--hotkeys-promote-qps", "100000", "--hotkeys-demote-qps", "60000",
+		"--hotkeys-measures", "no")
+	do(h.c, "SET", "large", strings.Repeat("v", 1000))
+	do(h.c, "SET", "small", "v")
+	h.pass(time.Second)
+	request, reply := len(request("GET", "large")), len("$1000\r\n\r\n")+1000
+	each := request + reply
+	h.want("many small ones", h.window("small", 1000), "")
+	h.want("too few", h.window("large", 100000/each), "")
+	demand := func(event string, accesses int) string { return fmt.Sprintf("%s 0 %d large", event, accesses*each) }
+	h.want("enough", h.window("large", 100), demand("warming", 100))
+	do(h.c, "HOTKEYS", "REPORT", "large", "60")
+	h.want("what clients serve costs the same", h.window("large", 50), demand("hot", 110))
+	for range 10 {
+		do(h.c, "HOTKEYS", "REPORT", "large", "100")
+		h.want("also when they serve all", h.window("small", 1), "")
+	}
+	h.want("hot for good", h.states(), "large@0 hot 0 0")
+	do(h.c, "HOTKEYS", "REPORT", "large", "10")
+	h.want("little", h.window("small", 1), "")
+	h.want("little", h.window("small", 1), "normal 0 0 large")
+	if len(h.control.costs) > 0 {
+		t.Errorf("costs are kept: %v", h.control.costs)
+	}
+}
+
+func TestControlByCPU(t *testing.T) {
+	h := newControlled(t, "--hotkeys-control-metric", "cpu", "--hotkeys-promote-qps", "2", "--hotkeys-demote-qps", "1")
+	h.c.slot.clock.start()
+	if events := h.window("k", 1000); !strings.HasPrefix(events, "warming 0 ") {
+		t.Errorf("a thousand commands took no time: %s", events)
+	}
+	h.want("nothing took none", h.window("k", 0), "aborted 0 0 k")
+}
+
 // TestReadinessNeededLater: a key that waits only for readiness is hot when that is no more asked for.
 func TestReadinessNeededLater(t *testing.T) {
 	h := newControlled(t, "--hotkeys-warmup-ack", "yes")
@@ -491,7 +528,7 @@ func TestHotStateReply(t *testing.T) {
 	text := do(h.c, "HOTKEYS", "STATES")
 	since := decoded(t, text).items[0].items[7].text
 	const form = "\r\n$3\r\nkey\r\n$1\r\nk\r\n$2\r\ndb\r\n:0\r\n$5\r\nstate\r\n$3\r\nhot\r\n$5\r\nsince\r\n:%s\r\n$6\r\ndemand\r\n:0\r\n" +
-		"$7\r\nwindows\r\n:0\r\n$14\r\nhold-remaining\r\n:3000\r\n$6\r\npinned\r\n:1\r\n"
+		"$7\r\nwindows\r\n:0\r\n$17\r\nhold-remaining-ms\r\n:3000\r\n$6\r\npinned\r\n:1\r\n"
 	h.want("RESP2", text, fmt.Sprintf("*1\r\n*16"+form, since))
 	do(h.c, "HELLO", "3")
 	text = do(h.c, "HOTKEYS", "STATES")

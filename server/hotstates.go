@@ -122,7 +122,7 @@ func hotkeysStates(c *client, args [][]byte) {
 	}
 }
 
-// hotState answers with one key. Times are milliseconds.
+// hotState answers with one key. since is Unix time in milliseconds.
 func (c *client) hotState(st control.Status, nowNs int64) {
 	c.mapping(8)
 	c.bulkString("key")
@@ -137,7 +137,7 @@ func (c *client) hotState(st control.Status, nowNs int64) {
 	c.int(int64(math.Round(st.Demand)))
 	c.bulkString("windows")
 	c.int(int64(st.Evidence))
-	c.bulkString("hold-remaining")
+	c.bulkString("hold-remaining-ms")
 	c.int(st.HoldNs / nsPerMs)
 	c.bulkString("pinned")
 	pinned := int64(0)
