@@ -68,7 +68,7 @@ type access struct {
 }
 
 const (
-	// batchMax accesses of 64 bytes are still a small part of a core's first
+	// batchMax accesses of 56 bytes are still a small part of a core's first
 	// cache, and more than a pipeline of usual depth makes.
 	batchMax = 32
 
