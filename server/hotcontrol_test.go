@@ -539,3 +539,36 @@ func TestHotStateReply(t *testing.T) {
 		t.Errorf("since is %v ago", off)
 	}
 }
+
+// BenchmarkControlWindow is what the controller adds to the end of a window, in which as many keys are tracked as there are counters.
+func BenchmarkControlWindow(b *testing.B) {
+	for _, metric := range []string{"qps", "cpu"} {
+		for _, counters := range []string{"1024", "8000", "65536"} {
+			b.Run(metric+"/"+counters, func(b *testing.B) {
+				s := newTestServer(b, "--hotkeys-top-k", "100", "--hotkeys-sampling-percentage", "100", "--hotkeys-counters", counters,
+					"--hotkeys-promote-qps", "100000", "--hotkeys-demote-qps", "50000", "--hotkeys-control-metric", metric, "--hotkeys-history-length", "0")
+				var ns int64
+				s.tracker = hotkeys.New(len(s.gate.slots), func() int64 { return ns }, 1)
+				s.control.now = func() int64 { return ns }
+				if err := s.configureTracking(); err != nil {
+					b.Fatal(err)
+				}
+				c := newTestClient(b, s)
+				n, _ := strconv.Atoi(counters)
+				for i := range n {
+					do(c, "GET", "key:"+strconv.Itoa(i))
+				}
+				ns += int64(time.Second)
+				s.tracker.Rotate()
+				s.tracker.Report(hotkeys.Query{DB: -1})
+				at := int64(0)
+				b.ResetTimer()
+				b.ReportAllocs()
+				for b.Loop() {
+					s.controlWindow(hotkeys.Window{Begin: at, End: at + 1e9})
+					at += 1e9
+				}
+			})
+		}
+	}
+}
