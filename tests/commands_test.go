@@ -236,7 +236,7 @@ func TestEveryCommandIsThere(t *testing.T) {
 		client|capa client|import-source client|help command|count command|list command|info command|docs command|getkeys command|getkeysandflags command|help config|get
 		config|set config|rewrite config|resetstat config|help memory|usage memory|stats memory|doctor memory|malloc-stats memory|purge memory|help
 		slowlog|get slowlog|len slowlog|reset slowlog|help commandlog|get commandlog|len commandlog|reset commandlog|help latency|latest
-		latency|history latency|reset latency|graph latency|histogram latency|doctor latency|help hotkeys|get hotkeys|reset hotkeys|history hotkeys|help
+		latency|history latency|reset latency|graph latency|histogram latency|doctor latency|help hotkeys|get hotkeys|reset hotkeys|history hotkeys|start hotkeys|stop hotkeys|help
 		pubsub|channels pubsub|numsub pubsub|numpat pubsub|shardchannels pubsub|shardnumsub pubsub|help`
 	c := startServer(t).dial()
 	for _, name := range strings.Fields(promised + " " + subcommands) {
