@@ -150,8 +150,7 @@ func (c *Controller) Configure(s Settings, nowNs int64) ([]Transition, error) {
 			m.low = 0
 		}
 		if m.state == Warming && s.WarmupAck && !m.told {
-			c.tell(m, ToWarming, nowNs, true)
-			m.told = true
+			c.announce(m, nowNs)
 		}
 		c.settle(m, nowNs)
 	}

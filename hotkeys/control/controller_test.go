@@ -37,6 +37,8 @@ func TestTotals(t *testing.T) {
 			Totals{Promotions: 1, Demotions: 1, HotNs: 100 * second}},
 		{"in the band after two low windows", "5000 5000" + strings.Repeat(" 1000", 8) + " 3501" + low,
 			Totals{Promotions: 1, Demotions: 1, HotNs: 120 * second}},
+		{"a floor above L after the hold", "5000 5000" + strings.Repeat(" 1000", 6) + " -4000" + low,
+			Totals{Promotions: 1, Demotions: 1, FalsePromotions: 1, HotNs: 100 * second}},
 		{"an unknown window after the hold", "5000 5000" + strings.Repeat(" 1000", 6) + " ?" + low,
 			Totals{Promotions: 1, Demotions: 1, FalsePromotions: 1, HotNs: 100 * second}},
 		{"by the operator", "5000 5000 demote", Totals{Promotions: 1, Demotions: 1}},

@@ -153,6 +153,11 @@ func (c *Controller) trip(m *machine, nowNs int64) {
 // warm makes a normal key warming.
 func (c *Controller) warm(m *machine, nowNs int64) {
 	m.state, m.sinceNs = Warming, nowNs
+	c.announce(m, nowNs)
+}
+
+// announce tells that a key is warming, with an alert if it is time for one.
+func (c *Controller) announce(m *machine, nowNs int64) {
 	m.told = c.set.WarmupAck || !m.alerts.warming.mutes(nowNs, c.set.CooldownNs)
 	if m.told {
 		m.alerts.warming = alert{true, nowNs}
@@ -163,7 +168,6 @@ func (c *Controller) warm(m *machine, nowNs int64) {
 // promote makes a key hot.
 func (c *Controller) promote(m *machine, nowNs int64) {
 	m.state, m.sinceNs = Hot, nowNs
-	m.reset()
 	m.ready, m.confirmed = false, false
 	c.totals.Promotions++
 	c.tell(m, ToHot, nowNs, true)

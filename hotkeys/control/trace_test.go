@@ -281,6 +281,7 @@ func TestOperator(t *testing.T) {
 		{"pin while hot", "5000×2 pin 1000×100", "10 warming, 20 hot"},
 		{"unpin after the hold", "pin 1000×20 unpin 1000×5", "0 hot, 230 normal"},
 		{"unpin within the hold", "pin 1000 unpin 1000×20", "0 hot, 90 normal"},
+		{"pin and unpin within a window", "5000×2 4000×6 1000×2 pin unpin 1000×3", "10 warming, 20 hot, 130 normal"},
 		{"unpin what is not pinned", "unpin 5000×2 unpin", "0 the key is not pinned, 10 warming, 20 hot, 20 the key is not pinned"},
 		{"demote", "5000×2 demote 5000", "10 warming, 20 hot, 20 normal, 30 warming (muted)"},
 		{"demote while warming", "5000 demote", "10 warming, 10 aborted"},
@@ -313,10 +314,15 @@ func TestConfigure(t *testing.T) {
 		{"greater M", "5000×2 4000×6 1000×2 M=4 1000×2", "10 warming, 20 hot, 120 normal"},
 		{"shorter hold", "5000×2 1000×2 hold=0 1000×3", "10 warming, 20 hot, 70 normal"},
 		{"longer hold", "5000×2 1000×8 hold=120 1000×20", "10 warming, 20 hot, 170 normal"},
+		{"longer hold, low already", "5000×2 1000×8 hold=61 1000×3", "10 warming, 20 hot, 130 normal"},
 		{"acknowledgement off", "ack=1 5000×4 ack=0", "10 warming, 40 hot"},
 		{"acknowledgement on", "5000 ack=1 5000×3 ready", "10 warming, 40 hot"},
 		{"acknowledgement on, muted", "5000 4000 5000 ack=1 5000 ready",
 			"10 warming, 20 aborted, 30 warming (muted), 30 warming, 40 hot"},
+		{"acknowledgement on, muted, told once", "5000 4000 5000 ack=1 M=9 4000",
+			"10 warming, 20 aborted, 30 warming (muted), 30 warming, 40 aborted"},
+		{"the cooldown begins with the alert that was due", "5000 4000 5000 ack=1 ack=0 4000×28 5000",
+			"10 warming, 20 aborted, 30 warming (muted), 30 warming, 40 aborted, 320 warming (muted)"},
 		{"acknowledgement on, hot", "5000×2 ack=1 5000", "10 warming, 20 hot"},
 	})
 	one := worked()
