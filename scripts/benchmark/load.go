@@ -24,19 +24,22 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"golang.org/x/sys/unix"
+
+	"kvserver/hotkeys/zipf"
 )
 
 // workload is what the clients of a generator send.
 type workload struct {
-	command    string // GET, SET, or what the row of a table is called if there are words
-	words      string // of another command, divided by spaces; those that begin with $ are holes
-	opening    string // commands that each client sends first, a line each
-	keys       int    // names are drawn uniformly from this many
-	sequential bool   // names in order instead, so that every key is met
-	collection int    // if not 0, names are elements, in order: $key is one of so many collections, in turns
-	nameBytes  int    // at least nameBytesMin
-	valueBytes int    // of a value; negative: 0 to -valueBytes, uniformly
-	depth      int    // commands in a batch
+	command    string    // GET, SET, or what the row of a table is called if there are words
+	words      string    // of another command, divided by spaces; those that begin with $ are holes
+	opening    string    // commands that each client sends first, a line each
+	keys       int       // names are drawn from this many: uniformly, or
+	law        *zipf.Law // by this
+	sequential bool      // names in order instead, so that every key is met
+	collection int       // if not 0, names are elements, in order: $key is one of so many collections, in turns
+	nameBytes  int       // at least nameBytesMin
+	valueBytes int       // of a value; negative: 0 to -valueBytes, uniformly
+	depth      int       // commands in a batch
 	clients    int
 }
 
@@ -447,6 +450,8 @@ func (e *encoder) append(out []byte) []byte {
 	if e.sequential {
 		drawn = min(e.next, e.last-1)
 		e.next++
+	} else if e.law != nil {
+		drawn = e.law.Draw(e.random)
 	} else {
 		drawn = e.random.IntN(e.keys)
 	}

@@ -21,6 +21,8 @@ const (
 	redisBenchmark = "redis-benchmark"
 )
 
+const roundsMin = 5 // fewer tell nothing about their spread
+
 // bench is a run: what was asked for, on what, and what came out.
 type bench struct {
 	ours, peer           binary
@@ -48,6 +50,7 @@ var parts = []part{
 	{"fanout", "PUBLISH to 1, 10 and 1000 subscribers beside the peer", (*bench).fanout, true},
 	{"cores", "one hot key against uniform names with every core given to the server", (*bench).cores, false},
 	{"tracking", "cost of hot key tracking, switched on and off in one process", (*bench).tracking, false},
+	{"evidence", "cost of what is known of hot keys besides: measures, holding, history, controller; a scrape of the metrics", (*bench).evidence, false},
 	{"memory", "bytes per key, after overwrites, after FLUSHALL, idle connections, collections", (*bench).memory, true},
 	{"elements", "bytes per element of each type of collection beside the peer", (*bench).elements, true},
 	{"evict", "SET while keys are evicted, hit ratios, and resident memory under churn beside the peer", (*bench).evict, true},
@@ -72,7 +75,7 @@ func run(args []string) error {
 	flags.StringVar(&b.load, "load", ownLoad, "load for the throughput part: own or redis-benchmark")
 	flags.IntVar(&b.rounds, "rounds", 7, "rounds of each server in the throughput part, at least 5")
 	flags.DurationVar(&b.roundTime, "round-time", 2*time.Second, "length of such a round")
-	flags.IntVar(&b.pairs, "pairs", 50, "pairs of phases in the tracking and cores parts")
+	flags.IntVar(&b.pairs, "pairs", 50, "pairs of phases in the tracking, evidence and cores parts")
 	flags.DurationVar(&b.phaseTime, "phase-time", 300*time.Millisecond, "length of such a phase")
 	flags.IntSliceVar(&b.depths, "depths", []int{1, 16, 64}, "pipeline depths")
 	flags.IntSliceVar(&b.typeDepths, "type-depths", []int{16}, "pipeline depths of the types, clients and fanout parts")
@@ -136,7 +139,6 @@ func choose(names []string) ([]part, error) {
 // prepare checks the settings, finds the binaries and divides the processors: the last for the server, the others for
 // the load and this program.
 func (b *bench) prepare(server string, chosen []part) error {
-	const roundsMin = 5
 	if b.rounds < roundsMin || b.pairs < roundsMin {
 		return fmt.Errorf("--rounds and --pairs must be at least %d", roundsMin)
 	}
@@ -153,12 +155,12 @@ func (b *bench) prepare(server string, chosen []part) error {
 	if err != nil || server == "" {
 		return fmt.Errorf("--server %q: the binary to measure", server)
 	}
-	b.ours = binary{"kvserver", path}
+	b.ours = binary{name: "kvserver", path: path}
 	peer := os.Getenv("PEER")
 	if peer == "" {
 		peer = "redis-server"
 	}
-	b.peer = binary{filepath.Base(peer), peer}
+	b.peer = binary{name: filepath.Base(peer), path: peer}
 	if slices.ContainsFunc(chosen, func(p part) bool { return p.needsPeer }) {
 		if b.peer.path, err = exec.LookPath(peer); err != nil {
 			return fmt.Errorf("the peer %s is not installed (Debian package redis-server), or set PEER: %w", peer, err)

@@ -28,8 +28,9 @@ const (
 
 // binary is a server that can be started: ours or the peer.
 type binary struct {
-	name string // as tables show it
-	path string
+	name  string // as tables show it
+	path  string
+	flags []string // besides those that both servers take
 }
 
 // server is a running one that this process started.
@@ -70,8 +71,9 @@ func (b binary) start(on cpus, extra ...string) (*server, error) {
 		return nil, err
 	}
 	s := &server{binary: b, cpus: on, address: net.JoinHostPort("127.0.0.1", port), ended: make(chan struct{})}
-	s.cmd = exec.Command(b.path, "--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no",
-		"--maxclients", strconv.Itoa(idleConnections+100))
+	flags := append([]string{"--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no",
+		"--maxclients", strconv.Itoa(idleConnections + 100)}, b.flags...)
+	s.cmd = exec.Command(b.path, flags...)
 	s.cmd.Env = append(os.Environ(), extra...)
 	s.cmd.Stdout, s.cmd.Stderr = &s.log, &s.log
 	// The server must not outlive a harness that is killed.

@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 )
 
@@ -25,16 +26,13 @@ var trackingCases = []trackingCase{
 	{"100 %, top-k 1000, 16-byte names", 1000, 100, nameBytesMin, throughputKeys, 0.03},
 }
 
-// tracking measures what hot key tracking costs. Phases with tracking on and off alternate in one process and over
-// the same connections, because two processes differ by more (layout of memory, heap) than the cost looked for; each
-// phase is compared with its neighbour only. Names are uniform: nearly every access of a full summary then replaces a
+// tracking measures what hot key tracking costs. Names are uniform: nearly every access of a full summary then replaces a
 // counter and copies the name, the dearest thing it does.
 func (b *bench) tracking() error {
 	result := table{
 		title: fmt.Sprintf("Cost of hot key tracking: GET, %d clients, %d pairs of phases of %v, on against off by CONFIG SET",
 			loadClients, b.pairs, b.phaseTime),
-		header: []string{"", "pipeline", "on, commands/s", "off", "loss of throughput (95 % interval)",
-			"more CPU/command (95 % interval)", "the same in ns", "core busy", "target", ""},
+		header: append(slices.Clone(effectHeader), "target", ""),
 		remarks: []string{"Loss: median over pairs of 1 − on ÷ off. The control row shows the noise: nothing is switched " +
 			"in it. A phase is shorter than the window, whose rotation is in the Go benchmarks (BenchmarkRotate)."},
 	}
@@ -75,59 +73,19 @@ func (b *bench) tracking() error {
 }
 
 func (b *bench) trackingRow(s *server, c trackingCase, w workload) ([]string, error) {
-	g, err := newGenerator(s.address, w, 1)
+	on := switched{
+		name: c.name,
+		base: settings{"hotkeys-window-seconds", "1", "hotkeys-sampling-percentage", strconv.Itoa(c.percentage)},
+		on:   settings{"hotkeys-top-k", strconv.Itoa(c.topK)},
+		off:  settings{"hotkeys-top-k", "0"},
+	}
+	effect, err := b.effectOf("tracking", s, on, w, b.phaseTime, b.pairs)
 	if err != nil {
 		return nil, err
 	}
-	defer g.close()
-	if err := s.configure("hotkeys-window-seconds", "1"); err != nil {
-		return nil, err
-	}
-	if err := s.configure("hotkeys-sampling-percentage", strconv.Itoa(c.percentage)); err != nil {
-		return nil, err
-	}
-	const on, off = 0, 1
-	rounds, err := b.inTurns(b.pairs, "tracking", fmt.Sprintf("%s P%d", c.name, w.depth), [2]string{"on", "off"},
-		func(side int) (round, error) {
-			topK := 0
-			if side == on {
-				topK = c.topK
-			}
-			if err := s.configure("hotkeys-top-k", strconv.Itoa(topK)); err != nil {
-				return round{}, err
-			}
-			return measure(s, g, b.phaseTime)
-		})
-	if err != nil {
-		return nil, err
-	}
-	if err := s.configure("hotkeys-top-k", "0"); err != nil {
-		return nil, err
-	}
-	var nanoseconds []float64
-	for i := range rounds[on] {
-		nanoseconds = append(nanoseconds, 1000*(rounds[on][i].cpuMicros-rounds[off][i].cpuMicros))
-	}
-	loss := ratios(field(rounds[on], perSecond), field(rounds[off], perSecond))
-	more := ratios(field(rounds[on], cpuMicros), field(rounds[off], cpuMicros))
-	for i := range loss {
-		loss[i] = 100 * (1 - loss[i])
-		more[i] = 100 * (more[i] - 1)
-	}
-	lossInterval, moreInterval := medianInterval(loss), medianInterval(more)
-	busyOn, busyOff := median(field(rounds[on], busy)), median(field(rounds[off], busy))
 	target, judged := "", ""
 	if c.topK > 0 {
-		judgedBy := lossInterval
-		if min(busyOn, busyOff) < saturated {
-			judgedBy = moreInterval
-		}
-		target, judged = fmt.Sprintf("≤ %.0f %%", c.lossMax*100), verdictOn(judgedBy, c.lossMax*100)
+		target, judged = fmt.Sprintf("≤ %.0f %%", c.lossMax*100), verdictOn(effect.judged(), c.lossMax*100)
 	}
-	return []string{c.name, strconv.Itoa(w.depth),
-		fmt.Sprintf("%.0f", median(field(rounds[on], perSecond))),
-		fmt.Sprintf("%.0f", median(field(rounds[off], perSecond))),
-		withRange(lossInterval, "%.2f") + " %", withRange(moreInterval, "%.2f") + " %",
-		withRange(medianInterval(nanoseconds), "%.0f"),
-		fmt.Sprintf("%.0f %% / %.0f %%", busyOn*100, busyOff*100), target, judged}, nil
+	return append(effect.cells(c.name, w), target, judged), nil
 }
