@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/rueidis"
 )
 
 // sessionReport is the report of a tracking session in the form of either protocol.
@@ -138,6 +139,46 @@ func checkGoRedisReport(t *testing.T, r *redis.HotKeysResult, before time.Time) 
 	end := r.CollectionStartTime.Add(r.CollectionDuration)
 	if r.CollectionStartTime.Before(before.Add(-time.Second)) || end.After(time.Now().Add(time.Second)) {
 		t.Errorf("from %v to %v, but it began after %v", r.CollectionStartTime, end, before)
+	}
+}
+
+func TestSessionByRueidis(t *testing.T) {
+	s := startServer(t)
+	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{s.addr}, ForceSingleClient: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	ctx := context.Background()
+	for _, cmd := range []rueidis.Completed{
+		client.B().HotkeysStart().Metrics().Count(2).Cpu().Net().Count(5).Duration(600).Sample(1).Build(),
+		client.B().Set().Key("k").Value("v").Build(),
+		client.B().HotkeysStop().Build(),
+	} {
+		if err := client.Do(ctx, cmd).Error(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reports, err := client.Do(ctx, client.B().HotkeysGet().Build()).ToArray()
+	if err != nil || len(reports) != 1 {
+		t.Fatal(reports, err)
+	}
+	report, err := reports[0].AsMap()
+	if err != nil {
+		t.Fatal(err)
+	}
+	byNet := report["by-net-bytes"]
+	list, err := byNet.ToArray()
+	if err != nil || len(list) != 2 {
+		t.Fatalf("by bytes: %v, %v", list, err)
+	}
+	key, _ := list[0].ToString()
+	bytes, _ := list[1].AsInt64()
+	if want := int64(len(encode("SET", "k", "v")) + len("+OK\r\n")); key != "k" || bytes != want {
+		t.Errorf("%q has %d bytes, want %d", key, bytes, want)
+	}
+	if err := client.Do(ctx, client.B().HotkeysReset().Build()).Error(); err != nil {
+		t.Error(err)
 	}
 }
 
