@@ -70,6 +70,7 @@ type Parameters struct {
 	hotkeysHold     *config.Bool
 	hotkeysHistory  *config.Int
 	control         controlParams
+	web             webParams
 
 	outputLimits atomic.Pointer[outputLimits] // parsed outputBufferLimit
 }
@@ -86,6 +87,7 @@ func RegisterParameters(r *config.Registry) *Parameters {
 	p.registerEviction(r)
 	p.registerHotkeys(r)
 	p.registerControl(r)
+	p.registerWeb(r)
 	p.registerObservation(r)
 	p.registerNotifications(r)
 	p.registerCaching(r)
@@ -191,6 +193,7 @@ func (s *Server) hookParameters() error {
 		{[]string{"maxmemory-clients", "maxmemory"}, s.applyClientLimit},
 		{[]string{"import-mode"}, s.applyImportMode},
 		{[]string{"notify-keyspace-events"}, s.applyNotifications},
+		{[]string{"http-port", "http-bind"}, s.applyWeb},
 		{[]string{"hotkeys-top-k"}, s.dropSession}, // the last, since nothing brings a session back
 	}
 	for _, h := range hooks {

@@ -65,6 +65,7 @@ type Server struct {
 	rates        rates
 	memory       memoryUse
 	clientMemory clientMemory
+	web          webSide
 	activeExpire atomic.Bool // DEBUG SET-ACTIVE-EXPIRE
 	cronPaused   atomic.Bool // DEBUG PAUSE-CRON
 
@@ -99,6 +100,7 @@ func New(params *Parameters, log *slog.Logger) (*Server, error) {
 	s.table = newTable(s.families()...)
 	s.newAccounts()
 	s.newCaching()
+	s.newWeb()
 	s.store = store.New(store.Options{Databases: int(params.databases.Get())})
 	loops := runtime.GOMAXPROCS(0)
 	slots := loops + 2 // one per loop, the periodic work's, and that of what runs aside
@@ -182,6 +184,9 @@ func (s *Server) Start() error {
 	if err := s.listen(); err != nil {
 		return err
 	}
+	if err := s.openWeb(); err != nil {
+		return err
+	}
 	s.tellIneffective()
 	s.stopped.Add(1)
 	go s.periodic()
@@ -236,9 +241,11 @@ func (s *Server) listenUnix(path string) error {
 // never reads must not make an orderly end look like a failure. It returns when no goroutine of the server is left.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.transport.CloseListeners()
+	s.closeWeb()
 	close(s.stop)
 	s.scripts.stop()
 	s.stopped.Wait()
+	s.web.server.Wait()
 	err := s.transport.Shutdown(ctx)
 	if err != nil && errors.Is(err, ctx.Err()) {
 		s.log.Warn("clients that did not take their replies were cut off")

@@ -1,0 +1,221 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
+	"google.golang.org/protobuf/proto"
+)
+
+// What Prometheus is told. Names and units follow its conventions: base units, _total for what only grows.
+//
+// Hot keys are labels only if metrics-hotkeys is set, since a scraper keeps a series for every key that was ever hot. Then there
+// are at most as many as hotkeys-top-k at a time. They do not pass through the registry, whose checks cost 2 µs a series, a
+// scrape of a thousand keys 12 ms; that no two have the same labels follows from label. Sent uncompressed, for the
+// same reason.
+
+// figure is a metric without labels: its name, whether it only grows, and what it is of a snapshot.
+type figure struct {
+	name  string
+	kind  prometheus.ValueType
+	help  string
+	value func(*Snapshot) float64
+}
+
+const (
+	gauge   = prometheus.GaugeValue
+	counter = prometheus.CounterValue
+)
+
+var nodeFigures = []figure{
+	{"connected_clients", gauge, "Connections of clients.", func(s *Snapshot) float64 { return float64(s.Node.Clients) }},
+	{"blocked_clients", gauge, "Clients that wait in a blocking command or in a pause.", func(s *Snapshot) float64 { return float64(s.Node.BlockedClients) }},
+	{"connections_received_total", counter, "Connections accepted.", func(s *Snapshot) float64 { return float64(s.Node.Connections) }},
+	{"connections_rejected_total", counter, "Connections refused because of maxclients.", func(s *Snapshot) float64 { return float64(s.Node.Rejected) }},
+	{"received_bytes_total", counter, "Bytes of the requests that were run.", func(s *Snapshot) float64 { return float64(s.Node.InBytes) }},
+	{"sent_bytes_total", counter, "Bytes of the replies.", func(s *Snapshot) float64 { return float64(s.Node.OutBytes) }},
+	{"keyspace_hits_total", counter, "Lookups of keys that were there.", func(s *Snapshot) float64 { return float64(s.Node.Hits) }},
+	{"keyspace_misses_total", counter, "Lookups of keys that were not there.", func(s *Snapshot) float64 { return float64(s.Node.Misses) }},
+	{"expired_keys_total", counter, "Keys removed because their time was over.", func(s *Snapshot) float64 { return float64(s.Node.Expired) }},
+	{"evicted_keys_total", counter, "Keys removed to keep within maxmemory.", func(s *Snapshot) float64 { return float64(s.Node.Evicted) }},
+	{"error_replies_total", counter, "Replies that were errors.", func(s *Snapshot) float64 { return float64(s.Node.Errors) }},
+	{"memory_used_bytes", gauge, "Memory in use, used_memory of INFO.", func(s *Snapshot) float64 { return float64(s.Node.MemoryUsed) }},
+	{"memory_max_bytes", gauge, "The limit maxmemory, 0 if there is none.", func(s *Snapshot) float64 { return float64(s.Node.MemoryMax) }},
+	{"start_time_seconds", gauge, "When the server started, Unix time.", func(s *Snapshot) float64 { return float64(s.Node.Started.UnixMilli()) / 1e3 }},
+}
+
+var hotkeysFigures = []figure{
+	{"hotkeys_sampling_ratio", gauge, "Share of accesses that is recorded, 0 while tracking is off.", func(s *Snapshot) float64 {
+		if !s.Tracking.On {
+			return 0
+		}
+		return float64(s.Tracking.Percentage) / 100
+	}},
+	{"hotkeys_tracked_counters", gauge, "Keys that have a counter in the live window.", func(s *Snapshot) float64 { return float64(s.Tracking.Counters) }},
+	{"hotkeys_memory_bytes", gauge, "Memory that tracking holds.", func(s *Snapshot) float64 { return float64(s.Tracking.MemoryBytes) }},
+	{"hotkeys_window_duration_seconds", gauge, "Length of the last completed window, 0 if there is none.", func(s *Snapshot) float64 { return s.Window.Length.Seconds() }},
+	{"hotkeys_window_samples", gauge, "Accesses recorded in the last completed window.", func(s *Snapshot) float64 { return float64(s.Window.Samples) }},
+	{"hotkeys_window_accesses_per_second", gauge, "Estimated accesses per second of all keys in the last completed window.", func(s *Snapshot) float64 { return s.Window.Rate }},
+	{"hotkeys_detection_floor_accesses_per_second", gauge, "Accesses per second above which a key is tracked for certain.", func(s *Snapshot) float64 { return s.Window.Floor }},
+	{"hotkeys_windows_completed_total", counter, "Windows completed.", func(s *Snapshot) float64 { return float64(s.Tracking.Completed) }},
+	{"hotkeys_windows_discarded_total", counter, "Windows discarded: what happened in them is not known.", func(s *Snapshot) float64 { return float64(s.Tracking.Discarded) }},
+	{"hotkeys_promotions_total", counter, "Keys that became hot.", func(s *Snapshot) float64 { return float64(s.Control.Promotions) }},
+	{"hotkeys_aborted_warmups_total", counter, "Keys that were warming and did not become hot.", func(s *Snapshot) float64 { return float64(s.Control.Aborted) }},
+	{"hotkeys_demotions_total", counter, "Keys that ceased to be hot.", func(s *Snapshot) float64 { return float64(s.Control.Demotions) }},
+	{"hotkeys_emergency_trips_total", counter, "Promotions by a safety limit.", func(s *Snapshot) float64 { return float64(s.Control.Emergencies) }},
+	{"hotkeys_false_promotions_total", counter, "Keys demoted at the first opportunity.", func(s *Snapshot) float64 { return float64(s.Control.FalsePromotions) }},
+	{"hotkeys_hot_seconds_total", counter, "Time that keys were hot, of all keys together.", func(s *Snapshot) float64 { return s.Control.HotTime.Seconds() }},
+}
+
+var (
+	buildDesc    = prometheus.NewDesc("kvserver_build_info", "The server's version; the value is 1.", []string{"version"}, nil)
+	statesDesc   = prometheus.NewDesc("kvserver_hotkeys_state_keys", "Keys that the controller has in a state.", []string{"state"}, nil)
+	keysDesc     = prometheus.NewDesc("kvserver_database_keys", "Keys of a database.", []string{"db"}, nil)
+	volatileDesc = prometheus.NewDesc("kvserver_database_expiring_keys", "Keys of a database that expire.", []string{"db"}, nil)
+	callsDesc    = prometheus.NewDesc("kvserver_commands_total", "Calls of a command.", []string{"command"}, nil)
+	tookDesc     = prometheus.NewDesc("kvserver_commands_duration_seconds_total", "Time that calls of a command took.", []string{"command"}, nil)
+	rejectedDesc = prometheus.NewDesc("kvserver_commands_rejected_total", "Calls of a command that were refused before they ran.", []string{"command"}, nil)
+	failedDesc   = prometheus.NewDesc("kvserver_commands_failed_total", "Calls of a command that ran and were answered with an error.", []string{"command"}, nil)
+)
+
+// fixed collects all but hot keys from one snapshot.
+type fixed struct {
+	snapshot func() (*Snapshot, error)
+	descs    map[string]*prometheus.Desc // of figures, by name
+}
+
+func newFixed(snapshot func() (*Snapshot, error)) *fixed {
+	f := &fixed{snapshot: snapshot, descs: make(map[string]*prometheus.Desc)}
+	for _, list := range [][]figure{nodeFigures, hotkeysFigures} {
+		for _, fig := range list {
+			f.descs[fig.name] = prometheus.NewDesc("kvserver_"+fig.name, fig.help, nil, nil)
+		}
+	}
+	return f
+}
+
+// Describe is of prometheus.Collector.
+func (f *fixed) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range f.descs {
+		ch <- d
+	}
+	for _, d := range []*prometheus.Desc{buildDesc, statesDesc, keysDesc, volatileDesc, callsDesc, tookDesc, rejectedDesc, failedDesc} {
+		ch <- d
+	}
+}
+
+// Collect is of prometheus.Collector. Without a snapshot the scrape fails: zeros would be wrong.
+func (f *fixed) Collect(ch chan<- prometheus.Metric) {
+	snap, err := f.snapshot()
+	if err != nil {
+		ch <- prometheus.NewInvalidMetric(buildDesc, err)
+		return
+	}
+	send := func(d *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, kind, v, labels...)
+	}
+	for _, list := range [][]figure{nodeFigures, hotkeysFigures} {
+		for _, fig := range list {
+			send(f.descs[fig.name], fig.kind, fig.value(snap))
+		}
+	}
+	send(buildDesc, gauge, 1, snap.Node.Version)
+	send(statesDesc, gauge, float64(snap.Control.Warming), "warming")
+	send(statesDesc, gauge, float64(snap.Control.Hot), "hot")
+	for _, db := range snap.Node.Databases {
+		index := strconv.Itoa(db.Index)
+		send(keysDesc, gauge, float64(db.Keys), index)
+		send(volatileDesc, gauge, float64(db.Volatile), index)
+	}
+	for _, c := range snap.Commands {
+		send(callsDesc, counter, float64(c.Calls), c.Name)
+		send(tookDesc, counter, c.Took.Seconds(), c.Name)
+		send(rejectedDesc, counter, float64(c.Rejected), c.Name)
+		send(failedDesc, counter, float64(c.Failed), c.Name)
+	}
+}
+
+// keyFigures are the gauges that each hot key has, those that are measured only if they were, in the order of their names.
+var keyFigures = []struct {
+	name     string
+	measured bool
+	help     string
+	value    func(*Key) float64
+}{
+	{"kvserver_hotkey_accesses_high_per_second", false, "Upper bound of the accesses per second of a hot key.", func(k *Key) float64 { return k.High }},
+	{"kvserver_hotkey_accesses_low_per_second", false, "Lower bound of the accesses per second of a hot key.", func(k *Key) float64 { return k.Low }},
+	{"kvserver_hotkey_accesses_per_second", false, "Estimated accesses per second of a hot key in the last completed window.", func(k *Key) float64 { return k.Rate }},
+	{"kvserver_hotkey_cpu_seconds_per_second", true, "Processor time that a hot key costs, in seconds per second.", func(k *Key) float64 { return k.CPU / 1e6 }},
+	{"kvserver_hotkey_network_bytes_per_second", true, "Bytes per second of requests and replies about a hot key.", func(k *Key) float64 { return k.InBytes + k.OutBytes }},
+	{"kvserver_hotkey_writes_per_second", false, "Estimated accesses per second of a hot key that may change it.", func(k *Key) float64 { return k.Writes }},
+}
+
+// keyFamilies are the metrics of hot keys, in the order of their names.
+func keyFamilies(keys []Key) []*dto.MetricFamily {
+	if len(keys) == 0 {
+		return nil
+	}
+	labels := make([][]*dto.LabelPair, len(keys))
+	pairs := make([]dto.LabelPair, 2*len(keys))
+	dbName, keyName := proto.String("db"), proto.String("key")
+	for i := range keys {
+		db, key := &pairs[2*i], &pairs[2*i+1]
+		db.Name, db.Value = dbName, proto.String(strconv.Itoa(keys[i].DB))
+		key.Name, key.Value = keyName, proto.String(label(keys[i].Name, keys[i].Length))
+		labels[i] = []*dto.LabelPair{db, key}
+	}
+	families := make([]*dto.MetricFamily, 0, len(keyFigures))
+	for _, fig := range keyFigures {
+		family := &dto.MetricFamily{
+			Name: proto.String(fig.name), Help: proto.String(fig.help), Type: dto.MetricType_GAUGE.Enum(),
+			Metric: make([]*dto.Metric, 0, len(keys)),
+		}
+		metrics, gauges := make([]dto.Metric, len(keys)), make([]dto.Gauge, len(keys))
+		for i := range keys {
+			if fig.measured && !keys[i].Measured {
+				continue
+			}
+			gauges[i].Value = proto.Float64(fig.value(&keys[i]))
+			metrics[i].Label, metrics[i].Gauge = labels[i], &gauges[i]
+			family.Metric = append(family.Metric, &metrics[i])
+		}
+		if len(family.Metric) > 0 {
+			families = append(families, family)
+		}
+	}
+	return families
+}
+
+// scrapesMax bounds the scrapes at a time.
+const scrapesMax = 4
+
+// metrics is /metrics.
+func (s *Server) metrics() http.Handler {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(newFixed(s.snapshot), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	gather := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
+		families, err := registry.Gather()
+		if err != nil || !s.options.LabelKeys() {
+			return families, err
+		}
+		snap, err := s.snapshot()
+		if err != nil {
+			return families, err
+		}
+		at, _ := slices.BinarySearchFunc(families, keyFigures[0].name, func(f *dto.MetricFamily, name string) int {
+			if f.GetName() < name {
+				return -1
+			}
+			return 1
+		})
+		return slices.Insert(families, at, keyFamilies(snap.Keys[ByAccesses])...), nil
+	})
+	return promhttp.HandlerFor(gather, promhttp.HandlerOpts{
+		DisableCompression: true, MaxRequestsInFlight: scrapesMax, EnableOpenMetrics: true,
+	})
+}

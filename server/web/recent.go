@@ -1,0 +1,49 @@
+package web
+
+import (
+	"sync"
+	"time"
+)
+
+// Snapshots are taken at least this far apart, and kept no longer than keptFor when nobody asks any more: with a thousand
+// keys and an hour of history they are large.
+const (
+	takenEvery = 500 * time.Millisecond
+	keptFor    = 10 * time.Second
+)
+
+// recent is the latest snapshot, or why there was none.
+type recent struct {
+	take func() (*Snapshot, error)
+	now  func() time.Time
+
+	mu sync.Mutex
+	// mu guards the following. Who waits for it while a snapshot is being taken gets that one.
+	latest *Snapshot
+	err    error
+	at     time.Time // when it had been taken; zero: there is none
+	forget *time.Timer
+}
+
+// get returns a snapshot that is younger than takenEvery.
+func (r *recent) get() (*Snapshot, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.at.IsZero() && r.now().Sub(r.at) < takenEvery {
+		return r.latest, r.err
+	}
+	r.latest, r.err = r.take()
+	r.at = r.now()
+	if r.forget == nil {
+		r.forget = time.AfterFunc(keptFor, r.drop)
+	} else {
+		r.forget.Reset(keptFor)
+	}
+	return r.latest, r.err
+}
+
+func (r *recent) drop() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.latest, r.at = nil, time.Time{}
+}
