@@ -43,7 +43,7 @@ func (c *client) pastWindow(w *hotkeys.Past, o hotkeysOptions) {
 			c.int(n)
 		}
 	}
-	c.mapping(7)
+	c.mapping(8)
 	c.bulkString("begin")
 	c.int(w.BeginMs)
 	c.bulkString("duration")
@@ -52,6 +52,7 @@ func (c *client) pastWindow(w *hotkeys.Past, o hotkeysOptions) {
 	c.flag(w.Discarded)
 	known("samples", int64(w.Samples))
 	known("percentage", int64(w.Percentage))
+	known("qps", w.QPS)
 	known("floor-qps", w.Floor)
 	c.bulkString("entries")
 	if w.Discarded {
