@@ -47,13 +47,13 @@
 //
 // # Merging
 //
-// What is known of all accesses is merged from the summaries of all recorders, reads
-// and writes alike. With m counters in each summary i, Ni accesses recorded there and
-// mini its smallest count if it is full (0 if it is not), the merged
-// count of a key is the sum of its counts, and its error the sum of its errors;
-// a summary that has no counter for it adds mini to both, the most it can have
-// seen. Of the keys in the union the m with the largest counts stay. With
-// N = N1 + N2 + …, and f a key's true count:
+// What is known of all accesses is merged from the summaries of all recorders,
+// reads and writes alike. With m counters in each summary i, Ni accesses recorded
+// there and mini its smallest count if it is full (0 if it is not), the merged
+// count of a key is the sum of its counts, and its error the sum of its errors; a
+// summary that has no counter for it adds mini to both, the most it can have seen,
+// unless it remembers that it has never seen the key. Of the keys in the union the
+// m with the largest counts stay. With N = N1 + N2 + …, and f a key's true count:
 //
 //	count - error <= f <= count
 //	error         <= min1 + min2 + … <= N1/m + N2/m + … = N/m

@@ -42,6 +42,12 @@ type candidate struct {
 // band is what a summary knows of a count: between count-err and count.
 type band struct{ count, err uint64 }
 
+// add adds what may or may not have been recorded. Sums may wrap around in between.
+func (b *band) add(bound uint64) {
+	b.count += bound
+	b.err += bound
+}
+
 const candidateBytes = int64(unsafe.Sizeof(candidate{}))
 
 // heat returns twice the estimated number of accesses, times the percentage: an integer, so that two keys of a window
@@ -153,16 +159,7 @@ func (f *frozen) merge() {
 	f.isMerged = true
 	for class := range nameClasses {
 		joined, bounds := f.join(class)
-		for i := range joined {
-			c := &joined[i]
-			for side := range sides {
-				if !c.carried {
-					c.recorded[side].count += bounds[side]
-					c.recorded[side].err += bounds[side]
-				}
-			}
-			c.setMost(f.options.Percentage)
-		}
+		f.addBounds(joined, class, bounds)
 		kept := min(f.options.counters(), nameClasses[class].countersMax)
 		if class == 0 {
 			f.bounds, f.ordinary = bounds, len(joined)
@@ -223,6 +220,35 @@ func (f *frozen) join(class int) (joined []candidate, bounds [sides]uint64) {
 		}
 	}
 	return f.merged[begin:], bounds
+}
+
+// addBounds completes what join has left: each key gets the bounds of the summaries that may have seen it. Those that track
+// it have been taken off before.
+func (f *frozen) addBounds(joined []candidate, class int, bounds [sides]uint64) {
+	for i := range joined {
+		if c := &joined[i]; !c.carried {
+			for side := range sides {
+				c.recorded[side].add(bounds[side])
+			}
+		}
+	}
+	for _, t := range f.tallies {
+		for side := range sides {
+			s := &t.classes[side][class]
+			bound := s.bound()
+			if bound == 0 {
+				continue
+			}
+			for i := range joined {
+				if c := &joined[i]; !c.carried && !s.saw(c.hash) {
+					c.recorded[side].add(-bound)
+				}
+			}
+		}
+	}
+	for i := range joined {
+		joined[i].setMost(f.options.Percentage)
+	}
 }
 
 // index finds candidates by key.

@@ -386,7 +386,7 @@ func TestResetFreesIdle(t *testing.T) {
 // The memory said per counter in the text above summary.
 func TestMemoryPerCounter(t *testing.T) {
 	for _, c := range []struct{ counters, nameBytes, low, high int }{
-		{1024, 16, 140, 148}, {8000, 16, 140, 148}, {1024, 512, 650, 682}, {8000, 512, 650, 682},
+		{1024, 16, 156, 164}, {8000, 16, 156, 164}, {1024, 512, 666, 698}, {8000, 512, 666, 698},
 	} {
 		s := newSummary(c.counters)
 		name := make([]byte, c.nameBytes)
