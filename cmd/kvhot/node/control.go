@@ -39,6 +39,12 @@ func (n *Node) States(ctx context.Context) ([]State, error) {
 	return statesOf(v), nil
 }
 
+// Controlled reports whether the server's controller is on. One that does not say counts as on.
+func (n *Node) Controlled(ctx context.Context) bool {
+	v, err := n.client.ConfigGet(ctx, "hotkeys-promote-qps").Result()
+	return err != nil || v["hotkeys-promote-qps"] != "0"
+}
+
 // statesOf reads the reply to HOTKEYS STATES. What is no state is left out: the table of hot keys is of use without it.
 func statesOf(v any) []State {
 	list, _ := v.([]any)

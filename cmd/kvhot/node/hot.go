@@ -102,6 +102,8 @@ type Report struct {
 	TopK       float64 // 0: tracking is off
 	Samples    float64 // accesses recorded in the window
 	WindowMs   float64 // 0: no window was completed
+	LengthMs   float64 // of windows, as configured
+	Completed  float64 // windows since the server started
 	Percentage float64 // of the accesses that are recorded
 	Floor      float64 // accesses per second above which a key is tracked
 	Accesses   float64 // per second
@@ -211,7 +213,8 @@ func (n *Node) tell(r *Report, info, conf any) {
 	}
 	r.TopK, r.Percentage = c.number("hotkeys-top-k"), c.number("hotkeys-sampling-percentage")
 	r.Samples, r.WindowMs = i.number("hotkeys_last_window_samples"), i.number("hotkeys_last_window_duration_ms")
-	r.Floor = i.number("hotkeys_detection_floor_qps")
+	r.LengthMs = 1000 * c.number("hotkeys-window-seconds")
+	r.Completed, r.Floor = i.number("hotkeys_windows_completed"), i.number("hotkeys_detection_floor_qps")
 	r.Commands = i.number("instantaneous_ops_per_sec")
 	r.CPU = n.cpuPercent(r.At, i)
 	r.Accesses = math.NaN()

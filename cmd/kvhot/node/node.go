@@ -16,7 +16,8 @@ import (
 // Options say how to reach servers; they are the same for all.
 type Options struct {
 	Username, Password string
-	TLS                *tls.Config   // nil: no TLS
+	Secure             bool // use TLS also where the address does not ask for it
+	TLS                *tls.Config
 	Protocol           int           // 2 or 3
 	Timeout            time.Duration // of connecting, and of each reply
 }
@@ -46,24 +47,28 @@ var (
 	ErrNoControl = errors.New("the server has no controller of hot keys (HOTKEYS STATES)")
 )
 
-// New returns the server at an address (see the package's documentation of addresses in docs/kvhot.md). It does not connect
-// yet.
+// New returns the server at an address, which docs/kvhot.md describes. It does not connect yet.
 func New(text string, o Options) (*Node, error) {
 	opts := &redis.Options{
-		Username: o.Username, Password: o.Password, TLSConfig: o.TLS, Protocol: o.Protocol,
-		ClientName:  "kvhot",
+		Username: o.Username, Password: o.Password, Protocol: o.Protocol, ClientName: "kvhot",
 		DialTimeout: o.Timeout, ReadTimeout: o.Timeout, WriteTimeout: o.Timeout, ContextTimeoutEnabled: true,
 		// A failure is shown and the next refresh tries again: nothing waits meanwhile.
 		MaxRetries: -1, DialerRetries: 1, PoolSize: 2,
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}
-	if err := address(text, opts); err != nil {
+	secure, err := address(text, opts)
+	if err != nil {
 		return nil, err
 	}
-	if opts.TLSConfig != nil && opts.TLSConfig.ServerName == "" {
-		opts.TLSConfig = opts.TLSConfig.Clone()
-		opts.TLSConfig.ServerName = serverName(opts.Addr)
+	if secure || o.Secure {
+		opts.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+		if o.TLS != nil {
+			opts.TLSConfig = o.TLS.Clone()
+		}
+		if opts.TLSConfig.ServerName == "" {
+			opts.TLSConfig.ServerName = serverName(opts.Addr)
+		}
 	}
 	return &Node{Address: opts.Addr, client: redis.NewClient(opts), timeout: o.Timeout, refused: map[string]bool{}}, nil
 }

@@ -32,7 +32,7 @@ type Series struct {
 // Chart is what is drawn.
 type Chart struct {
 	Begin, End time.Time
-	Series     []Series // the key with most accesses first
+	Series     []Series // the key with most accesses first; of each something is known
 }
 
 // identity is what makes a key one.
@@ -66,7 +66,9 @@ func Of(pasts []Past, keys, cells int) Chart {
 		return cmp.Or(cmp.Compare(accesses[b], accesses[a]), cmp.Compare(a.key, b.key), cmp.Compare(a.db, b.db))
 	})
 	for _, id := range ids[:min(len(ids), keys)] {
-		c.Series = append(c.Series, c.series(id, pasts, cells))
+		if s := c.series(id, pasts, cells); len(known(s.QPS)) > 0 {
+			c.Series = append(c.Series, s)
+		}
 	}
 	return c
 }

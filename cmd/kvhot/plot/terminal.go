@@ -2,6 +2,7 @@ package plot
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,14 +33,16 @@ func Columns(width int) int { return max(width-axisColumns, 10) }
 
 // Terminal draws a chart of a width and height in characters, with a legend below.
 func Terminal(c Chart, width, height int, colored bool) string {
-	var data [][]float64
-	for _, s := range c.Series {
-		if len(known(s.QPS)) > 0 {
-			data = append(data, s.QPS)
-		}
-	}
-	if len(data) == 0 {
+	if len(c.Series) == 0 {
 		return "no key was listed in this time\n"
+	}
+	var data [][]float64
+	var colorOf []asciigraph.AnsiColor
+	var markOf []asciigraph.CharSet
+	for i, s := range slices.Backward(c.Series) { // the last is drawn over the others
+		data = append(data, s.QPS)
+		colorOf = append(colorOf, colors[i%len(colors)])
+		markOf = append(markOf, asciigraph.CreateCharSet(mark(i)))
 	}
 	options := []asciigraph.Option{
 		asciigraph.Height(max(height-len(c.Series)-4, 3)), asciigraph.LowerBound(0),
@@ -51,35 +54,30 @@ func Terminal(c Chart, width, height int, colored bool) string {
 		asciigraph.XAxisTickCount(max(Columns(width)/20, 2)),
 	}
 	if colored {
-		options = append(options, asciigraph.SeriesColors(colors...))
+		options = append(options, asciigraph.SeriesColors(colorOf...))
 	} else if len(data) > 1 {
-		var sets []asciigraph.CharSet
-		for _, m := range marks[:len(data)] {
-			sets = append(sets, asciigraph.CreateCharSet(string(m)))
-		}
-		options = append(options, asciigraph.SeriesChars(sets...))
+		options = append(options, asciigraph.SeriesChars(markOf...))
 	}
 	return asciigraph.PlotMany(data, options...) + "\n\n" + legend(c, width, colored)
 }
+
+func mark(series int) string { return string(marks[series%len(marks)]) }
 
 // legend names the series and what can be read from them.
 func legend(c Chart, width int, colored bool) string {
 	var b strings.Builder
 	for i, s := range c.Series {
-		mark := string(marks[i%len(marks)])
+		sign := mark(i)
 		if colored {
-			mark = colors[i%len(colors)].String() + "■" + asciigraph.Default.String()
+			sign = colors[i%len(colors)].String() + "■" + asciigraph.Default.String()
 		}
 		values := known(s.QPS)
-		if len(values) == 0 {
-			continue
-		}
 		peak, sum := 0.0, 0.0
 		for _, v := range values {
 			peak, sum = max(peak, v), sum+v
 		}
 		facts := fmt.Sprintf("  db %d  peak %s  mean %s  last %s", s.DB, table.Rate(peak), table.Rate(sum/float64(len(values))), table.Rate(values[len(values)-1]))
-		fmt.Fprintf(&b, "%s %s%s\n", mark, quote.Fit(quote.Text(s.Key), max(width-2-quote.Width(facts), 8)), facts)
+		fmt.Fprintf(&b, "%s %s%s\n", sign, quote.Fit(quote.Text(s.Key), max(width-2-quote.Width(facts), 8)), facts)
 	}
 	return b.String()
 }

@@ -102,6 +102,16 @@ func TestSeveralNodes(t *testing.T) {
 	}
 }
 
+// TestNothing: the table of no keys has the columns that all servers tell.
+func TestNothing(t *testing.T) {
+	v := viewOf(node.Report{})
+	v.Nodes[0].Err = errors.New("connection refused")
+	want := "node\n10.0.0.1:6379\n\nkey  qps\n\n10.0.0.1:6379: connection refused\n"
+	if got := Text(v, 0); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // TestNarrow: whatever the width, no line is longer, and the name and the rate are there.
 func TestNarrow(t *testing.T) {
 	v := viewOf(node.Report{Accesses: 20000, Commands: 21000, CPU: 45, Samples: 2000, WindowMs: 1000, Floor: 3, TopK: 16,

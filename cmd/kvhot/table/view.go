@@ -26,7 +26,7 @@ func column(columns []Column, c Column, rows int, cell func(i int) string) []Col
 		told = told || text != "" && text != unknown
 		c.Cells = append(c.Cells, text)
 	}
-	if !told && rows > 0 && c.weight > 0 {
+	if !told && c.weight > 0 {
 		return columns
 	}
 	return append(columns, c)
@@ -144,7 +144,12 @@ func Nodes(v merge.View, width int) Table {
 		add(Column{Head: "× average", Role: Main, Right: true, weight: 95}, func(n merge.Load) string { return times(n.Times) })
 		add(Column{Head: "", Role: Graph, weight: 70}, func(n merge.Load) string { return Bar(n.Share, barColumns) })
 	}
-	add(Column{Head: "cpu", Right: true, weight: 65}, func(n merge.Load) string { return Percent(n.Report.CPU / 100) })
+	add(Column{Head: "cpu", Right: true, weight: 65}, func(n merge.Load) string {
+		if n.Err != nil {
+			return ""
+		}
+		return Percent(n.Report.CPU / 100)
+	})
 	number("samples", 40, func(n merge.Load) float64 { return n.Report.Samples })
 	add(Column{Head: "window", Right: true, weight: 30}, func(n merge.Load) string { return seconds(n.Report.WindowMs) })
 	number("floor", 35, func(n merge.Load) float64 { return n.Report.Floor })
