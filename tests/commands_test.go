@@ -208,6 +208,12 @@ func TestCommandInfoOfOurOwn(t *testing.T) {
 		"hotkeys|history": {"-2", "@admin @dangerous @slow"},
 		"hotkeys|reset":   {"2", "@admin @dangerous @slow"},
 		"hotkeys|help":    {"2", "@slow"},
+		"hotkeys|states":  {"-2", "@admin @dangerous @slow"},
+		"hotkeys|ready":   {"-3", "@admin @dangerous @slow"},
+		"hotkeys|demote":  {"-3", "@admin @dangerous @slow"},
+		"hotkeys|pin":     {"-3", "@admin @dangerous @slow"},
+		"hotkeys|unpin":   {"-3", "@admin @dangerous @slow"},
+		"hotkeys|report":  {"-4", "@fast"},
 	} {
 		sub, ok := hotkeys.subcommands[name]
 		if !ok || sub.arity != want.arity || sub.categories != want.categories {
@@ -237,6 +243,7 @@ func TestEveryCommandIsThere(t *testing.T) {
 		config|set config|rewrite config|resetstat config|help memory|usage memory|stats memory|doctor memory|malloc-stats memory|purge memory|help
 		slowlog|get slowlog|len slowlog|reset slowlog|help commandlog|get commandlog|len commandlog|reset commandlog|help latency|latest
 		latency|history latency|reset latency|graph latency|histogram latency|doctor latency|help hotkeys|get hotkeys|reset hotkeys|history hotkeys|start hotkeys|stop hotkeys|help
+		hotkeys|states hotkeys|ready hotkeys|demote hotkeys|pin hotkeys|unpin hotkeys|report
 		pubsub|channels pubsub|numsub pubsub|numpat pubsub|shardchannels pubsub|shardnumsub pubsub|help`
 	c := startServer(t).dial()
 	for _, name := range strings.Fields(promised + " " + subcommands) {

@@ -156,6 +156,8 @@ func TestBadConfigStopsTheStart(t *testing.T) {
 		{"save 60 1\n", 1, []string{"save"}},
 		{"hotkeys-top-k 16\nhotkeys-counters 8\n", 0, []string{"hotkeys-counters", "8", "16"}},
 		{"hotkeys-counters 8\nhotkeys-top-k 16\n", 2, []string{"hotkeys-top-k", "16", "hotkeys-counters must be"}},
+		{"hotkeys-promote-qps 100\n", 1, []string{"hotkeys-promote-qps", "100", "hotkeys-demote-qps must be"}},
+		{"hotkeys-promote-qps 100\nhotkeys-demote-qps 100\n", 0, []string{"100", "below hotkeys-promote-qps"}},
 	} {
 		t.Run(strings.TrimSpace(bad.text), func(t *testing.T) {
 			dir := t.TempDir()
