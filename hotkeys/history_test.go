@@ -312,3 +312,20 @@ func TestHistoryAgainstModel(t *testing.T) {
 		})
 	})
 }
+
+// BenchmarkHistoryAdd is what a window adds to the report that it needs anyway.
+func BenchmarkHistoryAdd(b *testing.B) {
+	for _, keys := range []int{16, 1000} {
+		r := &Report{Duration: time.Second, Percentage: 1}
+		for i := range keys {
+			r.Entries = append(r.Entries, Entry{Key: fmt.Appendf(nil, "key:%012d", i), Count: uint64(keys - i)})
+		}
+		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) {
+			var h History
+			h.SetLength(60)
+			for b.Loop() {
+				h.Add(0, r)
+			}
+		})
+	}
+}
