@@ -227,10 +227,13 @@ func TestHistoryMemory(t *testing.T) {
 	if kib := fill(60, 16, other).MemoryBytes() >> 10; kib < 75 || kib > 87 {
 		t.Errorf("16 new keys in each of 60 windows take %d KiB", kib)
 	}
-	if n := len(fill(2200, 1000, same).windows); n < 2000 || n >= 2200 {
+	windows := func(name func(window, key int) []byte) int64 {
+		return historyBytesMax / ((fill(60, 1000, name).MemoryBytes() - fill(10, 1000, name).MemoryBytes()) / 50)
+	}
+	if n := windows(same); n < 2000 || n >= 2200 {
 		t.Errorf("%d windows of 1,000 keys fit", n)
 	}
-	if n := len(fill(1000, 1000, other).windows); n < 800 || n >= 1000 {
+	if n := windows(other); n < 800 || n >= 1000 {
 		t.Errorf("%d windows of 1,000 new keys fit", n)
 	}
 	if n := len(fill(6, 16, long).windows); n != 3 {
