@@ -58,7 +58,7 @@ const (
 	readTimeout    = 10 * time.Second
 	writeTimeout   = 30 * time.Second
 	idleTimeout    = 2 * time.Minute
-	closeTimeout   = time.Second
+	closeTimeout   = time.Second / 4 // browsers open connections that they do not use yet, which end only then
 	askTimeout     = 3 * time.Second // for an answer of the server
 	questionsMax   = 16              // to the server at a time; they may all wait for the same script
 )

@@ -38,6 +38,9 @@ export function showController(c, takenMs) {
   }
   document.getElementById("no-states").hidden = c.states.length > 0;
   totals(c);
+  const link = document.getElementById("to-control");
+  link.hidden = c.states.length === 0;
+  link.textContent = [c.hot_keys && full(c.hot_keys) + " hot", c.warming_keys && full(c.warming_keys) + " warming"].filter(Boolean).join(", ");
 }
 
 const rankOf = (s) => (s.state === "hot" ? 0 : 1);

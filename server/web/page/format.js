@@ -31,6 +31,7 @@ export function bytes(n) {
 /** A share of 1 as percent. */
 export function percent(share) {
   const p = share * 100;
+  if (p > 0 && p < 0.05) return "< 0.1 %";
   return p.toLocaleString("en", { maximumFractionDigits: p < 10 ? 1 : 0 }) + " %";
 }
 

@@ -177,7 +177,7 @@ function fill(r, answer, axis) {
   r.meta.textContent = [k.db ? "db " + k.db : "", k.value_type === "none" ? "no value" : k.value_type].filter(Boolean).join(" · ");
   r.qps.textContent = full(k.qps);
   r.bounds.textContent = bounds(k);
-  fillPlot(r, k, axis);
+  fillPlot(r, k, answer, axis);
   draw(r.past, k.history, answer.history.map((h) => h.known), { places: 60, width: 120, height: 28 });
   r.past.setAttribute("aria-label", inWords(k.history, short));
   r.share.textContent = percent(k.share);
@@ -192,13 +192,19 @@ const known = (value, write) => (value === null ? "–" : write(value));
 
 const bounds = (k) => (k.qps_low === k.qps_high || short(k.qps_low) === short(k.qps_high) ? "exact" : short(k.qps_low) + " – " + short(k.qps_high));
 
-function fillPlot(r, k, axis) {
+/** The part of what a bar shows that is reads. A list ranked by one of them shows only that. */
+function readsOf(k, type) {
+  if (type !== "all") return type === "read" ? 1 : 0;
+  return k.read_qps + k.write_qps > 0 ? k.read_qps / (k.read_qps + k.write_qps) : 1;
+}
+
+function fillPlot(r, k, answer, axis) {
   const at = (v) => Math.min(v / axis.max, 1) * 100;
   const place = (part, from, to) => {
     part.style.left = from + "%";
     part.style.width = Math.max(to - from, 0) + "%";
   };
-  const split = k.read_qps + k.write_qps > 0 ? k.read_qps / (k.read_qps + k.write_qps) : 1;
+  const split = readsOf(k, answer.type);
   place(r.parts.floor, 0, at(axis.floor));
   place(r.parts.reads, 0, at(k.qps) * split);
   place(r.parts.writes, at(k.qps) * split, at(k.qps));
