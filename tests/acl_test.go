@@ -91,7 +91,7 @@ func aclRules(rng *rand.Rand, names, categories []string) (rules []string) {
 		case 3, 4, 5:
 			rules = append(rules, pick("+", "-")+"@"+pick(categories...))
 		case 6:
-			rules = append(rules, pick("+", "-")+pick("select", "getbit", "config", "config|get", "nosuch", "object")+"|"+word())
+			rules = append(rules, pick("+", "-")+pick("select", "getbit", "config", "config|get", "nosuch", "object")+"|"+strings.ReplaceAll(word(), " ", "")) // blanks are refused on purpose: see package acl
 		case 7, 8:
 			rules = append(rules, pick("~", "%R~", "%W~", "%RW~", "%r~", "%~", "%x~")+word())
 		case 9:
