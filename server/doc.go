@@ -16,14 +16,15 @@
 // without a lock (pause, tracking on or off) changes only under the gate.
 //
 // Lock order: gate.exclusive, slot mutexes in ascending order, shard locks in ascending order (inside store),
-// and as leaves the client registry's mutex and the page allocator's.
+// and as leaves the client registry's mutex, that of the channels, that of the reports of hot keys and the page allocator's.
 //
 // # Where things are
 //
 // One file per command family holds its rows and its handlers; what COMMAND DOCS says of them is in commanddocs.go and, for
 // the data types, in a file each (listdocs.go, ...): string.go, list.go, hash.go, set.go, zset.go, stream.go, bitmap.go,
 // hyperloglog.go, geo.go, sort.go, dump.go, keys.go, connection.go, clients.go (and client*.go), transactions.go,
-// introspect.go (COMMAND), admin.go (CONFIG, SHUTDOWN, ...), debug.go, hotkeys.go (its sessions: hotsession.go), pubsub.go. The large families go on in
+// introspect.go (COMMAND), admin.go (CONFIG, SHUTDOWN, ...), debug.go, hotkeys.go (its sessions: hotsession.go, its
+// controller: hotcontrol.go, hotstates.go, hotreports.go, serverload.go), pubsub.go. The large families go on in
 // files that begin with their name (zsetrange.go, streamread.go, ...). How commands wait is in blocking.go; what happens to
 // keys is published in notify.go, client-side caching is in tracking.go. Users and their permissions are in accounts.go and acl.go. Functions are in
 // functions.go; package lua runs them. The parameters stand in params.go,

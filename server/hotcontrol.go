@@ -134,6 +134,9 @@ func (s *Server) configureControl() error {
 	if err != nil {
 		return err
 	}
+	if settings.On() && s.tracker.Options().TopK == 0 {
+		s.log.Warn("hotkeys-promote-qps is set, but without hotkeys-top-k there are no windows: only pinned keys become hot")
+	}
 	s.transport.TimeIterations(settings.Watches() && settings.EmergencyLatencyMs > 0)
 	s.tellOf(list)
 	return nil

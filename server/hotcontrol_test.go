@@ -3,6 +3,7 @@ package server
 import (
 	"bufio"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -457,6 +458,21 @@ func TestControlByCPU(t *testing.T) {
 		t.Errorf("a thousand commands took no time: %s", events)
 	}
 	h.want("nothing took none", h.window("k", 0), "aborted 0 0 k")
+}
+
+// TestRefusedChangeLeavesStates: no state is lost to a CONFIG SET that fails for another of its parameters.
+func TestRefusedChangeLeavesStates(t *testing.T) {
+	h := newControlled(t)
+	if err := h.fitMaxClients(); err != nil {
+		t.Fatal(err)
+	}
+	h.heat("k")
+	reply := do(h.c, "CONFIG", "SET", "hotkeys-promote-qps", "0", "maxclients", strconv.Itoa(math.MaxUint32))
+	if !strings.HasPrefix(reply, "-ERR CONFIG SET failed (possibly related to argument 'maxclients')") {
+		t.Fatal(reply)
+	}
+	h.want("states", h.states(), "k@0 hot 0 3000")
+	h.want("events", h.events(), "")
 }
 
 // TestReadinessNeededLater: a key that waits only for readiness is hot when that is no more asked for.

@@ -181,7 +181,6 @@ func (s *Server) hookParameters() error {
 	}{
 		{[]string{"hotkeys-top-k", "hotkeys-sampling-percentage", "hotkeys-window-seconds", "hotkeys-counters", "hotkeys-measures", "hotkeys-sample-and-hold", "hotkeys-history-length",
 			"hotkeys-promote-qps", "hotkeys-control-metric"}, s.configureTracking},
-		{controlNames, s.configureControl},
 		{[]string{"client-output-buffer-limit"}, s.applyOutputLimits},
 		{encodingNames, s.applyEncodings},
 		{evictionNames, s.applyEviction},
@@ -194,7 +193,9 @@ func (s *Server) hookParameters() error {
 		{[]string{"import-mode"}, s.applyImportMode},
 		{[]string{"notify-keyspace-events"}, s.applyNotifications},
 		{[]string{"http-port", "http-bind"}, s.applyWeb},
-		{[]string{"hotkeys-top-k"}, s.dropSession}, // the last, since nothing brings a session back
+		// The last, since nothing brings back the states of keys, once control was off, nor a session.
+		{controlNames, s.configureControl},
+		{[]string{"hotkeys-top-k"}, s.dropSession},
 	}
 	for _, h := range hooks {
 		if err := h.apply(); err != nil {

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"kvserver/config"
 	"kvserver/server/transport"
 )
 
@@ -109,8 +110,8 @@ func (s *Server) fitMaxClients() error {
 			return err
 		}
 	}
-	s.params.registry.OnChange([]string{"maxclients"}, func() error {
-		if s.params.maxClients.Get() > fits {
+	s.params.registry.Rule([]string{"maxclients"}, func(v config.Values) error {
+		if v.Int("maxclients") > fits {
 			return fmt.Errorf("The operating system is not able to handle the specified number of clients, try with %d", fits)
 		}
 		return nil
