@@ -19,6 +19,7 @@ const rounds = 100
 // client library and protocol: the rate of every key and the exact number of
 // accesses.
 func TestHotKeysAccesses(t *testing.T) {
+	t.Parallel() // it waits for windows
 	s := startHot(t)
 	for _, client := range hotClients(t, s) {
 		t.Run(client.name, func(t *testing.T) {
@@ -80,6 +81,7 @@ func (s *hotServer) checkAccesses(t *testing.T, table []accessRow, seconds int, 
 // TestHotKeysOfExpiredKeys counts commands that meet a key which is expired but
 // still there: the lookup counts, the expiry does not.
 func TestHotKeysOfExpiredKeys(t *testing.T) {
+	t.Parallel() // it waits for windows
 	s := startHot(t)
 	s.c.ok("DEBUG", "SET-ACTIVE-EXPIRE", "0")
 	rows := []struct {
@@ -123,6 +125,7 @@ func TestHotKeysOfExpiredKeys(t *testing.T) {
 
 // TestHotKeysIgnoresTheServersOwnWork lets keys expire in the background.
 func TestHotKeysIgnoresTheServersOwnWork(t *testing.T) {
+	t.Parallel() // it waits for windows
 	s := startHot(t)
 	r := s.record(2, func() {
 		s.park()
@@ -146,6 +149,7 @@ func TestHotKeysIgnoresTheServersOwnWork(t *testing.T) {
 // TestHotKeysRefusedCommandsCountNothing covers the refusals that a transaction
 // cannot hold: arity, unknown commands, authentication.
 func TestHotKeysRefusedCommandsCountNothing(t *testing.T) {
+	t.Parallel() // it waits for windows
 	s := startHot(t, "--requirepass", "secret")
 	s.c.ok("AUTH", "secret")
 	stranger := s.dial()
@@ -190,6 +194,7 @@ func TestHotKeysRefusedCommandsCountNothing(t *testing.T) {
 // TestHotKeysNothingAtAll runs what must not count alone, WATCH and the big
 // walks with it, in a window of their own.
 func TestHotKeysNothingAtAll(t *testing.T) {
+	t.Parallel() // it waits for windows
 	s := startHot(t)
 	r := s.record(3, func() {
 		s.park()
@@ -216,6 +221,7 @@ func TestHotKeysNothingAtAll(t *testing.T) {
 // TestHotKeysOfATransaction is about EXEC as a whole: attributed, and in one
 // window whatever its length.
 func TestHotKeysOfATransaction(t *testing.T) {
+	t.Parallel() // it waits for windows
 	s := startHot(t)
 	t.Run("each command counts", func(t *testing.T) {
 		r := s.record(1, func() {
@@ -250,6 +256,7 @@ func TestHotKeysOfATransaction(t *testing.T) {
 
 // TestHotKeysNoTouch: a client that leaves no traces in LRU still makes keys hot.
 func TestHotKeysNoTouch(t *testing.T) {
+	t.Parallel() // it waits for windows
 	s := startHot(t)
 	s.c.ok("SET", "h", "v")
 	s.c.ok("CLIENT", "NO-TOUCH", "ON")
@@ -260,6 +267,7 @@ func TestHotKeysNoTouch(t *testing.T) {
 // TestHotKeysLocks: keys set and deleted thousands of times are the classic
 // incident, and are hot although they do not exist.
 func TestHotKeysLocks(t *testing.T) {
+	t.Parallel() // it waits for windows
 	s := startHot(t)
 	r := s.record(1, func() { s.transaction(times(300, "SET lock 1", "DEL lock")...) })
 	r.wantCounts(t, map[identity]int{{"lock", 0}: 600})
@@ -269,6 +277,7 @@ func TestHotKeysLocks(t *testing.T) {
 // TestHotKeysIdentity: a key is its name and its database, and no command moves
 // counts from one identity to another.
 func TestHotKeysIdentity(t *testing.T) {
+	t.Parallel() // it waits for windows
 	s := startHot(t)
 	clean := func() {
 		s.park()
@@ -316,6 +325,7 @@ func TestHotKeysIdentity(t *testing.T) {
 // TestHotKeysWindows is about time: the length of windows, silence, and reports
 // that age out.
 func TestHotKeysWindows(t *testing.T) {
+	t.Parallel() // it waits for windows
 	s := startHot(t)
 	t.Run("a silent key leaves the report", func(t *testing.T) {
 		s.record(1, func() { s.transaction(times(300, "GET a")...) })
@@ -389,6 +399,7 @@ func TestHotKeysWindows(t *testing.T) {
 
 // TestHotKeysAfterAStall stops the whole process, as a hypervisor does.
 func TestHotKeysAfterAStall(t *testing.T) {
+	t.Parallel() // it waits for windows
 	s := startHot(t)
 	ask := string(encode("HOTKEYS", "GET")) + string(encode("INFO", "hotkeys"))
 	t.Run("twice the length discards both windows", func(t *testing.T) {
@@ -451,6 +462,7 @@ func TestHotKeysAfterAStall(t *testing.T) {
 // TestHotKeysParameterChanges: a change discards the live window, keeps the
 // frozen one readable, and a refused or empty one does nothing.
 func TestHotKeysParameterChanges(t *testing.T) {
+	t.Parallel() // it waits for windows
 	s := startHot(t)
 	for _, change := range [][]string{
 		{"hotkeys-sampling-percentage", "50"},
@@ -519,6 +531,7 @@ func TestHotKeysParameterChanges(t *testing.T) {
 // TestHotKeysPercentage: the sampled counts are scaled by the percentage they
 // were sampled under.
 func TestHotKeysPercentage(t *testing.T) {
+	t.Parallel() // it waits for windows
 	accesses := scaled(100_000)
 	s := startHot(t, "--hotkeys-sampling-percentage", "10")
 	r := s.recordWhole(2, func() { s.transaction(times(accesses, "GET k")...) },
@@ -544,6 +557,7 @@ func TestHotKeysPercentage(t *testing.T) {
 // TestHotKeysTopK: a smaller top-k cuts to the hottest, a larger keeps all, and
 // only zero frees everything.
 func TestHotKeysTopK(t *testing.T) {
+	t.Parallel() // it waits for windows
 	s := startHot(t, "--hotkeys-top-k", "16")
 	var load [][]string
 	for i := range 8 {
@@ -583,6 +597,7 @@ func TestHotKeysTopK(t *testing.T) {
 // TestHotKeysWhatClears: RESET and FLUSHALL clear both windows, FLUSHDB one
 // database in both, anything else nothing.
 func TestHotKeysWhatClears(t *testing.T) {
+	t.Parallel() // it waits for windows
 	s := startHot(t)
 	load := append(append(times(300, "GET x", "SET stays v"), times(1, "SELECT 2")...), times(200, "GET x", "SET stays v")...)
 	both := map[identity]int{{"x", 0}: 300, {"stays", 0}: 300, {"x", 2}: 200, {"stays", 2}: 200}
@@ -638,6 +653,7 @@ func TestHotKeysWhatClears(t *testing.T) {
 
 // TestHotKeysReply pins the bytes of the report in both protocols.
 func TestHotKeysReply(t *testing.T) {
+	t.Parallel() // it waits for windows
 	s := startHot(t)
 	r := s.record(1, func() {
 		s.transaction(append(append(times(500, `GET "k\r\n"`), times(1, "SELECT 15")...), times(300, "GET z")...)...)
@@ -662,6 +678,7 @@ func TestHotKeysReply(t *testing.T) {
 
 // TestHotKeysOrder: by the unrounded estimate, then by name, then by database.
 func TestHotKeysOrder(t *testing.T) {
+	t.Parallel() // it waits for windows
 	s := startHot(t)
 	t.Run("unrounded", func(t *testing.T) {
 		// In a window of three seconds neighbours round to the same rate, and names
@@ -703,6 +720,7 @@ func TestHotKeysOrder(t *testing.T) {
 // TestHotKeysCounters: with as many counters as keys reported the answers are
 // those of plain Space-Saving; with more they are better.
 func TestHotKeysCounters(t *testing.T) {
+	t.Parallel() // it waits for windows
 	s := startHot(t, "--hotkeys-top-k", "16")
 	// The marker would displace a counter, so here the number of samples tells
 	// that a window has the whole load.
@@ -787,6 +805,7 @@ func TestHotKeysInfo(t *testing.T) {
 
 // TestHotKeysMemory: what the tracker holds is accounted for, bounded, and freed.
 func TestHotKeysMemory(t *testing.T) {
+	t.Parallel() // it waits for windows
 	s := startHot(t)
 	s.c.ok("CONFIG", "SET", "hotkeys-top-k", "0")
 	used := func() int64 { return infoInt(s.c, "memory", "used_memory") }

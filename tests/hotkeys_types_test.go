@@ -331,6 +331,7 @@ var dumpAccesses = slices.Concat(
 
 // TestHotKeysOfCollections is TestHotKeysAccesses for the table by type.
 func TestHotKeysOfCollections(t *testing.T) {
+	t.Parallel() // it waits for windows
 	s := startHot(t)
 	for _, typ := range slices.Sorted(maps.Keys(collectionTable)) {
 		t.Run(typ, func(t *testing.T) {
@@ -342,6 +343,7 @@ func TestHotKeysOfCollections(t *testing.T) {
 // TestHotKeysOfBlockedClients: a client that blocks looks at its keys when it
 // blocks and again when it is served, not when others are.
 func TestHotKeysOfBlockedClients(t *testing.T) {
+	t.Parallel() // it waits for windows
 	s := startHot(t)
 	const clients = 20
 	for _, test := range []struct {
