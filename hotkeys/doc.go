@@ -12,6 +12,7 @@
 // divide by that. If nobody rotated for twice the length that was set or more,
 // the window is an average over an unknown pause and not what happened lately:
 // it is discarded, and the frozen one, which is out of date by then, with it.
+// A [History] keeps what reports said of the windows before, if it is told.
 //
 // # Recorders
 //

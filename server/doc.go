@@ -23,8 +23,8 @@
 // One file per command family holds its rows and its handlers; what COMMAND DOCS says of them is in commanddocs.go and, for
 // the data types, in a file each (listdocs.go, ...): string.go, list.go, hash.go, set.go, zset.go, stream.go, bitmap.go,
 // hyperloglog.go, geo.go, sort.go, dump.go, keys.go, connection.go, clients.go (and client*.go), transactions.go,
-// introspect.go (COMMAND), admin.go (CONFIG, SHUTDOWN, ...), debug.go, hotkeys.go (its sessions: hotsession.go, its
-// controller: hotcontrol.go, hotstates.go, hotreports.go, serverload.go), pubsub.go. The large families go on in
+// introspect.go (COMMAND), admin.go (CONFIG, SHUTDOWN, ...), debug.go, hotkeys.go (its options
+// and measures: hotevidence.go, its past: hothistory.go, its sessions: hotsession.go, its controller: hotcontrol.go, hotstates.go, hotreports.go, serverload.go), pubsub.go. The large families go on in
 // files that begin with their name (zsetrange.go, streamread.go, ...). How commands wait is in blocking.go; what happens to
 // keys is published in notify.go, client-side caching is in tracking.go. Users and their permissions are in accounts.go and acl.go. Functions are in
 // functions.go; package lua runs them. The parameters stand in params.go,
