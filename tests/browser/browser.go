@@ -59,7 +59,11 @@ func Open(t testing.TB) *Browser {
 		}},
 	}}}, &created)
 	b.session = address + "/session/" + created.SessionID
-	t.Cleanup(func() { b.call("DELETE", b.session, nil, nil) })
+	t.Cleanup(func() {
+		if err := b.try("DELETE", b.session, nil, nil); err != nil {
+			t.Logf("end of the browser: %v", err)
+		}
+	})
 	return b
 }
 
@@ -95,6 +99,9 @@ func startDriver(t testing.TB, path string) string {
 		return ""
 	}
 }
+
+// Use lets a test, or a part of one, use the browser: failures are its own.
+func (b *Browser) Use(t testing.TB) { b.t = t }
 
 // call sends a request of WebDriver and decodes what it answers into into, unless that is nil.
 func (b *Browser) call(method, url string, body, into any) {

@@ -166,10 +166,8 @@ function fill(r, answer, axis) {
   r.row.classList.toggle("is-noise", !k.certain);
   r.row.dataset.state = k.state;
   r.rankText.textContent = r.gone ? "–" : r.rank;
-  if (r.text.textContent !== k.key) {
-    r.text.textContent = k.key === "" ? "(empty name)" : k.key;
-    r.button.title = k.key;
-  }
+  const name = k.key === "" ? "(empty name)" : k.key;
+  if (r.text.textContent !== name) r.text.textContent = r.button.title = name;
   const chip = r.gone ? "not listed now" : k.state !== "normal" ? k.state : k.certain ? "" : "may be noise";
   r.chip.textContent = chip;
   r.chip.hidden = chip === "";
