@@ -17,7 +17,7 @@ var hotkeysRows = []row{
 var hotkeysSubRows = []row{
 	{"get", -2, admin | loading | stale | exclusive, nil, "9.2.0", "Returns the hottest keys of the last completed window.", hotkeysGet},
 	{"help", 2, loading | stale, nil, "9.2.0", "Returns helpful text about the different subcommands.", hotkeysHelp},
-	{"history", -2, admin | loading | stale | exclusive, nil, "9.2.0", "Returns the windows of the recent past with their hottest keys.", hotkeysHistory},
+	{"history", -2, admin | loading | stale | exclusive, nil, "0.1.0", "Returns the windows of the recent past with their hottest keys.", hotkeysHistory},
 	{"reset", 2, admin | loading | stale | exclusive, nil, "9.2.0", "Discards all windows and begins a new one.", hotkeysReset},
 	{"start", -2, admin | noscript | exclusive, nil, "8.6.0", "Starts hotkeys tracking.", hotkeysStart},
 	{"stop", 2, admin | noscript | exclusive, nil, "8.6.0", "Stops hotkeys tracking.", hotkeysStop},
