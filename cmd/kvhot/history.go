@@ -148,24 +148,23 @@ func (o *options) pasts(ctx context.Context) ([]plot.Past, error) {
 	return pasts, errors.Join(failed...)
 }
 
-// collected asks a node for its hot keys, twice a window, until the time to collect is over or the user interrupts.
+// collected asks a node for its hot keys, twice a window, until the time to collect is over or the user interrupts, and
+// at least once.
 func (o *options) collected(ctx context.Context, n *node.Node) ([]node.Window, error) {
-	ctx, cancel := context.WithTimeout(ctx, o.history.collect)
+	collecting, cancel := context.WithTimeout(ctx, o.history.collect)
 	defer cancel()
 	c := judge.Collector{}
 	for {
 		r, err := n.Hot(ctx, node.Query{By: node.ByAll, DB: o.db})
 		wait := retryPause
 		switch {
-		case ctx.Err() != nil:
-			return c.Windows(o.history.query), nil
 		case err != nil && c.Empty():
 			return nil, err
 		case err == nil:
 			wait = judge.Length(r) / 2
 			c.Take(r)
 		}
-		if !pause(ctx, wait) {
+		if !pause(collecting, wait) {
 			return c.Windows(o.history.query), nil
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 
 	"github.com/redis/go-redis/v9"
@@ -59,12 +60,13 @@ func (o output) size() (columns, lines int) {
 var errUsage = errors.New("usage")
 
 func main() {
-	// The library would write about lost connections into the middle of a table; kvhot tells of them itself.
-	redis.SetLogger(silence{})
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:], output{os.Stdout, os.Stderr}))
 }
+
+// quiet keeps the library from writing about lost connections into the middle of a table; kvhot tells of them itself.
+var quiet = sync.OnceFunc(func() { redis.SetLogger(silence{}) })
 
 // silence is a logger that logs nothing.
 type silence struct{}
@@ -73,6 +75,7 @@ type silence struct{}
 func (silence) Printf(context.Context, string, ...any) {}
 
 func run(ctx context.Context, args []string, out output) int {
+	quiet()
 	switch err := dispatch(ctx, args, out); {
 	case err == nil, errors.Is(err, context.Canceled):
 		return 0
