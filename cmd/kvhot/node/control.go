@@ -107,6 +107,8 @@ func eventOf(channel, payload string, at time.Time) (Event, error) {
 func (n *Node) Listen(ctx context.Context, subscribed func() error, event func(Event)) error {
 	sub := n.client.PSubscribe(ctx, eventChannels+"*")
 	defer sub.Close()
+	// A connection that is read from does not look at ctx.
+	defer context.AfterFunc(ctx, func() { sub.Close() })()
 	// Receive reconnects by itself after an error, without a word: here an error is the end, so that the caller asks for the
 	// states anew.
 	quiet := 0
