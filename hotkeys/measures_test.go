@@ -208,6 +208,46 @@ func TestOnWindow(t *testing.T) {
 	}
 }
 
+// Certain are keys that are hotter than any which is not tracked, and those that are known exactly.
+func TestCertain(t *testing.T) {
+	o := measured(10)
+	o.Counters = 10
+	f := newFixture(t, 1, o)
+	f.do(key{"exact", 0}, Read, 40)
+	f.do(key{"hot", 0}, Read, 500)
+	for i := range 200 {
+		f.do(key{fmt.Sprint("noise", i), 0}, Read, 1)
+	}
+	f.pass(2 * time.Second)
+	certain := map[string]bool{}
+	r := f.Report(Query{DB: AllDBs})
+	for _, e := range r.Entries {
+		certain[string(e.Key)] = r.Measure(e).Certain
+	}
+	if len(certain) != 10 || !certain["exact"] || !certain["hot"] {
+		t.Errorf("%v", certain)
+	}
+	for name, is := range certain {
+		if is && name != "exact" && name != "hot" {
+			t.Errorf("%s is certain, one of 200 keys accessed once", name)
+		}
+	}
+
+	o.Percentage, o.Counters = 1, 0
+	f.configure(o)
+	for i := range 1000 {
+		f.do(key{"hot", 0}, Read, 20)
+		f.do(key{fmt.Sprint("noise", i), 0}, Read, 3)
+	}
+	f.pass(2 * time.Second)
+	r = f.Report(Query{DB: AllDBs})
+	for _, e := range r.Entries {
+		if r.Measure(e).Certain != (string(e.Key) == "hot") {
+			t.Errorf("%s: %+v, floor %v", e.Key, r.Measure(e), r.Floor)
+		}
+	}
+}
+
 // The floor is what a key without a counter can have had.
 func TestFloor(t *testing.T) {
 	o := measured(2)

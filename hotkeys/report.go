@@ -58,7 +58,7 @@ type Entry struct {
 type Measures struct {
 	Samples   uint64  // accesses that the numbers rest on: recorded, or counted while the key was held
 	Low, High float64 // accesses per second: the band of the count, widened by the 95 % interval of sampling
-	Certain   bool    // the key was accessed; if not it may have inherited all that it is shown with
+	Certain   bool    // Low is above the report's Floor, or exact: else the key may be no hotter than those not tracked, and is noise
 
 	Reads, Writes float64 // accesses per second, whatever the report ranks by
 	Share         float64 // of all accesses of the window, 0 to 1
@@ -109,10 +109,10 @@ func (r *Report) Measure(e Entry) Measures {
 		Samples: own,
 		Low:     (float64(e.Held) + low) / seconds,
 		High:    (float64(e.Held) + high) / seconds,
-		Certain: own > 0,
 		Reads:   r.rate(e.recorded[reads], e.held[reads]),
 		Writes:  r.rate(e.recorded[writes], e.held[writes]),
 	}
+	m.Certain = m.Low > r.Floor || m.Low > 0 && m.Low == m.High
 	if r.total > 0 {
 		m.Share = min(r.estimate(band{e.Count, e.Error}, e.Held)/r.total, 1)
 	}

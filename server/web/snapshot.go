@@ -97,7 +97,7 @@ type Key struct {
 	Rate, Low, High float64 // accesses, and the bounds between which they are
 	Reads, Writes   float64 // accesses
 	Share           float64 // of the window's accesses, 0 to 1
-	Certain         bool    // that it was accessed at all
+	Certain         bool    // that it is hotter than what is not tracked
 	Reported        float64 // accesses that clients said they served themselves, not in Rate
 
 	Measured          bool    // that what follows is known: it costs something to find out
