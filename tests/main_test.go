@@ -40,17 +40,22 @@ var serverBinary = sync.OnceValues(func() (string, error) {
 	if bin := os.Getenv("KVSERVER_BIN"); bin != "" {
 		return bin, nil
 	}
-	bin := filepath.Join(scratch, "kvserver")
+	return build("kvserver")
+})
+
+// build builds a command of ours and returns its path.
+func build(name string) (string, error) {
+	bin := filepath.Join(scratch, name)
 	args := []string{"build", "-o", bin}
 	if raceEnabled {
 		args = append(args, "-race")
 	}
-	build := exec.Command("go", append(args, "kvserver/cmd/kvserver")...)
+	build := exec.Command("go", append(args, "kvserver/cmd/"+name)...)
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%v: %w\n%s", build, err, out)
 	}
 	return bin, nil
-})
+}
 
 // patience bounds every wait for something that must happen. It is long since a
 // wait that ends well costs only what it takes.

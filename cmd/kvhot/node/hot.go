@@ -119,8 +119,11 @@ func (n *Node) Hot(ctx context.Context, q Query) (Report, error) {
 	info := n.optional(ctx, pipe, "INFO", "hotkeys", "stats", "cpu")
 	conf := n.optional(ctx, pipe, "CONFIG", "GET", "hotkeys-*")
 	states := n.optional(ctx, pipe, "HOTKEYS", "STATES")
-	_, _ = pipe.Exec(ctx) // each command has its error
+	_, failed := pipe.Exec(ctx)
 	list, err := hot.Result()
+	if list == nil && err == nil { // the greeting failed: the commands do not know
+		err = failed
+	}
 	switch {
 	case err == nil:
 	case errors.Is(err, redis.Nil):

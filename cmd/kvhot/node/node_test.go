@@ -132,6 +132,22 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
+// TestGreetingRefused: a wrong password is what is told, not what follows from it.
+func TestGreetingRefused(t *testing.T) {
+	s := valkeytest.New(t)
+	const refused = "-WRONGPASS invalid username-password pair or user is disabled.\r\n"
+	s.Reply("HELLO 3 AUTH DEFAULT WRONG SETNAME KVHOT", refused)
+	s.Reply("AUTH WRONG", refused)
+	n, err := New(s.Addr, Options{Protocol: 3, Timeout: patience, Password: "wrong"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	if _, err := n.Hot(t.Context(), all); err == nil || !strings.HasPrefix(err.Error(), "WRONGPASS") {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestOtherReplies are explained, and never half-read.
 func TestOtherReplies(t *testing.T) {
 	session := "$15\r\ntracking-active\r\n:1\r\n$12\r\nsample-ratio\r\n:1\r\n"

@@ -1,0 +1,28 @@
+package tests
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestKvhotInATerminal: top draws in a terminal, obeys keys and gives the terminal back.
+func TestKvhotInATerminal(t *testing.T) {
+	bin, err := kvhotBinary()
+	if err != nil {
+		t.Fatalf("building kvhot: %v", err)
+	}
+	s := startServer(t, "--hotkeys-top-k", "16", "--hotkeys-sampling-percentage", "100")
+	term := startInTerminal(t, bin, "top", "-a", s.addr, "-i", "0.1")
+	term.see("accesses/s")
+	c := s.dial()
+	eventually(t, "the hot key is on the screen", func() bool {
+		for range 100 {
+			c.do("GET", "hot:key")
+		}
+		return strings.Contains(term.shown.String(), "hot:key")
+	})
+	term.enter("?")
+	term.see("PgUp") // blanks may be movements
+	term.enter("q")
+	term.see(`\?1049l`) // back from the screen that programs draw on
+}
