@@ -77,6 +77,14 @@ func Fit(text string, columns int) string {
 	return head + "…" + tail
 }
 
+// Cut cuts a text at its end so that it takes at most so many columns: sentences are read from their beginning.
+func Cut(text string, columns int) string {
+	if columns < 1 {
+		return ""
+	}
+	return terminal.Truncate(text, columns, "…")
+}
+
 // Pad fits a text and fills it with blanks to exactly so many columns.
 func Pad(text string, columns int) string {
 	text = Fit(text, columns)

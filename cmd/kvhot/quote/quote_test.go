@@ -82,10 +82,16 @@ func TestFit(t *testing.T) {
 		if got := Fit(text, columns); Width(got) > columns {
 			t.Fatalf("Fit(%q, %d) = %q takes %d columns", text, columns, got, Width(got))
 		}
+		if got := Cut(text, columns); Width(got) > columns {
+			t.Fatalf("Cut(%q, %d) = %q takes %d columns", text, columns, got, Width(got))
+		}
 		if got := Pad(text, columns); Width(got) != columns {
 			t.Fatalf("Pad(%q, %d) takes %d columns", text, columns, Width(got))
 		}
 	})
+	if got := Cut("a sentence", 8); got != "a sente…" {
+		t.Errorf("Cut = %q", got)
+	}
 	if got := Pad("a", 3); got != "a  " || strings.TrimSpace(got) != "a" {
 		t.Errorf("Pad = %q", got)
 	}

@@ -62,7 +62,7 @@ func (s *screen) draw() {
 	switch {
 	case s.help:
 		for i, line := range helpLines {
-			s.put(0, i+2, quote.Fit(line, width), plain)
+			s.put(0, i+2, quote.Cut(line, width), plain)
 		}
 	case s.asked:
 		nodes := s.view
@@ -75,7 +75,7 @@ func (s *screen) draw() {
 			notes = append(notes, fmt.Sprintf("%d nodes with less load are not shown", hidden))
 		}
 		for i, note := range notes {
-			s.put(0, y+i, quote.Fit(note, width), warning)
+			s.put(0, y+i, quote.Cut(note, width), warning)
 		}
 		if len(notes) > 0 {
 			y += len(notes) + 1
@@ -87,7 +87,7 @@ func (s *screen) draw() {
 		}
 		s.details(width, height)
 	}
-	s.put(0, height-1, quote.Fit(keysHelp, width), faint)
+	s.put(0, height-1, quote.Cut(keysHelp, width), faint)
 	s.Show()
 }
 
@@ -103,7 +103,7 @@ func (s *screen) title(width int) {
 	if s.asked {
 		what += "  " + s.view.At.Format("15:04:05")
 	}
-	s.put(x, 0, quote.Fit(what, max(width-x, 0)), plain)
+	s.put(x, 0, quote.Cut(what, max(width-x, 0)), plain)
 }
 
 func (s *screen) trend(r merge.Row) []float64 { return s.trends[identity{r.Key, r.DB}] }
@@ -199,7 +199,7 @@ func (s *screen) details(width, height int) {
 	}
 	r := s.view.Rows[s.row]
 	y := height - 1 - s.detailLines()
-	s.put(0, y, quote.Fit(fmt.Sprintf("%s  db %d  %d bytes", quote.Text(r.Key), r.DB, len(r.Key)), width), title)
+	s.put(0, y, quote.Cut(fmt.Sprintf("%s  db %d  %d bytes", quote.Fit(quote.Text(r.Key), max(width-24, 8)), r.DB, len(r.Key)), width), title)
 	var facts []string
 	for _, f := range []struct {
 		name  string
@@ -212,7 +212,7 @@ func (s *screen) details(width, height int) {
 			facts = append(facts, f.name+" "+table.Rate(f.value))
 		}
 	}
-	s.put(0, y+1, quote.Fit(strings.Join(facts, "  "), width), plain)
+	s.put(0, y+1, quote.Cut(strings.Join(facts, "  "), width), plain)
 	if len(s.view.Nodes) == 1 {
 		return
 	}
@@ -220,5 +220,5 @@ func (s *screen) details(width, height int) {
 	for _, p := range r.Parts {
 		parts = append(parts, fmt.Sprintf("%s %s", s.view.Nodes[p.Node].Address, table.Rate(p.QPS)))
 	}
-	s.put(0, y+2, quote.Fit(strings.Join(parts, "  "), width), plain)
+	s.put(0, y+2, quote.Cut(strings.Join(parts, "  "), width), plain)
 }
