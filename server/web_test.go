@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"kvserver/config"
+	"kvserver/hotkeys"
 	"kvserver/server/web"
 )
 
@@ -90,7 +91,7 @@ func TestWebSnapshot(t *testing.T) {
 		do(h.c, "SET", "hot", "value")
 	}
 	h.pass(time.Second)
-	snap, err := h.webSnapshot()
+	snap, err := h.webSnapshot(true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,5 +235,38 @@ func TestWebEnds(t *testing.T) {
 	}
 	for _, conn := range conns {
 		conn.Close()
+	}
+}
+
+// BenchmarkWebSnapshot is how long everything stands still when somebody looks, which is twice a second at most.
+func BenchmarkWebSnapshot(b *testing.B) {
+	for _, run := range []struct {
+		name string
+		keys int
+		all  bool
+	}{{"page/16", 16, true}, {"page/1000", 1000, true}, {"scrape/16", 16, false}, {"scrape/1000", 1000, false}} {
+		b.Run(run.name, func(b *testing.B) {
+			keys := run.keys
+			s := newTestServer(b, "--metrics-hotkeys", "yes", "--hotkeys-top-k", fmt.Sprint(keys), "--hotkeys-sampling-percentage", "100")
+			now := int64(0)
+			s.tracker = hotkeys.New(len(s.gate.slots), func() int64 { return now }, 1)
+			s.tracker.OnWindow(s.windowEnded)
+			if err := s.configureTracking(); err != nil {
+				b.Fatal(err)
+			}
+			c := newTestClient(b, s)
+			for range 60 {
+				for i := range 2 * keys {
+					do(c, "SET", fmt.Sprintf("user:%08d:profile", i), "v")
+				}
+				now += int64(time.Second)
+				s.tracker.Rotate()
+			}
+			for b.Loop() {
+				if _, err := s.webSnapshot(run.all); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 // webSnapshot takes a snapshot, as a client that says HOTKEYS GET and INFO. What has the store and is past its time is not
 // waited for.
-func (s *Server) webSnapshot() (*web.Snapshot, error) {
+func (s *Server) webSnapshot(all bool) (*web.Snapshot, error) {
 	sl := s.houseSlot
 	sl.mu.Lock()
 	defer sl.mu.Unlock()
@@ -22,14 +22,14 @@ func (s *Server) webSnapshot() (*web.Snapshot, error) {
 		return nil, web.ErrBusy
 	}
 	var snap *web.Snapshot
-	if !s.gate.exclusive(sl, func() { snap = s.takeSnapshot(sl) }) {
+	if !s.gate.exclusive(sl, func() { snap = s.takeSnapshot(sl, all) }) {
 		return nil, web.ErrBusy
 	}
 	return snap, nil
 }
 
 // takeSnapshot is called with the gate closed; sl is the caller's slot.
-func (s *Server) takeSnapshot(sl *slot) *web.Snapshot {
+func (s *Server) takeSnapshot(sl *slot, all bool) *web.Snapshot {
 	s.tracker.Rotate()
 	now := time.Now()
 	v := webView{s: s, slot: sl, now: now, nowNs: s.monotonicNs(), seen: make(map[control.Key]*webKey)}
@@ -38,9 +38,14 @@ func (s *Server) takeSnapshot(sl *slot) *web.Snapshot {
 	sl.view.Exclusive()
 	defer sl.view.Unlock()
 	v.tracking()
-	v.keys()
-	v.history()
-	v.control()
+	v.control(all)
+	switch {
+	case all:
+		v.keys(webRankings[:])
+		v.history()
+	case s.params.web.metricHotkeys.Get():
+		v.keys(webRankings[:1])
+	}
 	return v.snap
 }
 
@@ -80,8 +85,8 @@ func (v *webView) tracking() {
 // webRankings are the rankings of the pages as the tracker has them.
 var webRankings = [...]hotkeys.Ranking{web.ByAccesses: hotkeys.All, web.ByReads: hotkeys.Reads, web.ByWrites: hotkeys.Writes}
 
-func (v *webView) keys() {
-	for ranking, by := range webRankings {
+func (v *webView) keys(rankings []hotkeys.Ranking) {
+	for ranking, by := range rankings {
 		r := v.s.tracker.Report(hotkeys.Query{By: by, DB: hotkeys.AllDBs})
 		if r.Duration == 0 {
 			return
@@ -94,9 +99,11 @@ func (v *webView) keys() {
 		list := make([]web.Key, len(r.Entries))
 		for i, e := range r.Entries {
 			list[i] = v.key(&r, e)
-			known := v.know(e)
-			list[i].Type, list[i].State = known.kind, known.state
-			known.at = append(known.at, &list[i])
+			if len(rankings) == len(webRankings) {
+				known := v.know(e)
+				list[i].Type, list[i].State = known.kind, known.state
+				known.at = append(known.at, &list[i])
+			}
 		}
 		v.snap.Keys[ranking] = list
 	}
@@ -159,7 +166,7 @@ func (v *webView) history() {
 	}
 }
 
-func (v *webView) control() {
+func (v *webView) control(all bool) {
 	h := &v.s.control
 	set, totals := h.controller.Settings(), h.controller.Totals(v.nowNs)
 	c := web.Control{
@@ -169,14 +176,17 @@ func (v *webView) control() {
 		Promotions: totals.Promotions, Aborted: totals.Aborted, Demotions: totals.Demotions,
 		Emergencies: totals.Emergencies, FalsePromotions: totals.FalsePromotions, HotTime: time.Duration(totals.HotNs),
 	}
+	v.snap.Control = c
+	if !all {
+		return
+	}
 	states := h.controller.States(v.nowNs)
 	for _, st := range states[:min(len(states), web.StatesMax)] {
-		c.States = append(c.States, web.KeyState{
+		v.snap.Control.States = append(v.snap.Control.States, web.KeyState{
 			Name: st.Key.Name[:min(len(st.Key.Name), web.NameBytesMax)], Length: len(st.Key.Name), DB: st.Key.DB, State: st.State.String(), Pinned: st.Pinned,
 			Since: v.wall(st.SinceNs), Demand: st.Demand, Evidence: st.Evidence, HoldLeft: time.Duration(st.HoldNs),
 		})
 	}
-	v.snap.Control = c
 }
 
 func (s *Server) webNode() web.Node {

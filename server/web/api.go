@@ -165,7 +165,7 @@ func (s *Server) hotkeys(w http.ResponseWriter, r *http.Request) {
 		sendJSON(w, http.StatusBadRequest, failure{err.Error()})
 		return
 	}
-	snap, err := s.snapshot()
+	snap, err := s.snapshot(true)
 	if err != nil {
 		sendJSON(w, http.StatusServiceUnavailable, failure{err.Error()})
 		return

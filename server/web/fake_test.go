@@ -32,7 +32,7 @@ func (f *fake) set(change func(f *fake)) {
 
 func (f *fake) options() Options {
 	return Options{
-		Snapshot: func() (*Snapshot, error) {
+		Snapshot: func(bool) (*Snapshot, error) {
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			f.taken++

@@ -197,13 +197,13 @@ const scrapesMax = 4
 // metrics is /metrics.
 func (s *Server) metrics() http.Handler {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(newFixed(s.snapshot), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(newFixed(func() (*Snapshot, error) { return s.snapshot(false) }), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	gather := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
 		families, err := registry.Gather()
 		if err != nil || !s.options.LabelKeys() {
 			return families, err
 		}
-		snap, err := s.snapshot()
+		snap, err := s.snapshot(false)
 		if err != nil {
 			return families, err
 		}

@@ -15,7 +15,7 @@ import (
 func TestMetricsLint(t *testing.T) {
 	f := sample(20)
 	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(newFixed(f.options().Snapshot))
+	registry.MustRegister(newFixed(func() (*Snapshot, error) { return f.options().Snapshot(false) }))
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ const (
 
 // recent is the latest snapshot, or why there was none.
 type recent struct {
-	take func() (*Snapshot, error)
+	take func(all bool) (*Snapshot, error)
 	now  func() time.Time
 
 	mu sync.Mutex
@@ -22,17 +22,25 @@ type recent struct {
 	latest *Snapshot
 	err    error
 	at     time.Time // when it had been taken; zero: there is none
+	all    bool      // that it has all, or would have
+	viewed time.Time // when all was last asked for
 	forget *time.Timer
 }
 
-// get returns a snapshot that is younger than takenEvery.
-func (r *recent) get() (*Snapshot, error) {
+// get returns a snapshot that is younger than takenEvery. As long as pages are being looked at all snapshots have all, so that
+// it is one for them and for scrapes; only who opens a page right after a scrape makes one more necessary.
+func (r *recent) get(all bool) (*Snapshot, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.at.IsZero() && r.now().Sub(r.at) < takenEvery {
+	now := r.now()
+	if all {
+		r.viewed = now
+	}
+	if !r.at.IsZero() && now.Sub(r.at) < takenEvery && (r.all || !all) {
 		return r.latest, r.err
 	}
-	r.latest, r.err = r.take()
+	r.all = now.Sub(r.viewed) < keptFor
+	r.latest, r.err = r.take(r.all)
 	r.at = r.now()
 	if r.forget == nil {
 		r.forget = time.AfterFunc(keptFor, r.drop)

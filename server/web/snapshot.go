@@ -9,7 +9,7 @@ type Snapshot struct {
 	Node     Node
 	Tracking Tracking
 	Window   Window          // the last completed; its length is 0 if there is none
-	Keys     [rankings][]Key // of that window, by ranking, hottest first
+	Keys     [rankings][]Key // of that window, by ranking, hottest first; the metrics tell of ByAccesses
 	History  []Past          // the latest HistoryMax windows, oldest first
 	Control  Control
 	Commands []CommandUse // of commands that were called, by name

@@ -5,7 +5,8 @@
 // # What it costs the server
 //
 // A snapshot is taken when somebody asks, and at most twice a second however many ask: the others get the one that is there
-// (recent.go). When nobody asks, nothing is done. Everything else happens outside of the server's locks.
+// (recent.go). When nobody asks, nothing is done, and for scrapes alone only part of it. Everything else happens outside of the
+// server's locks.
 //
 // # What it refuses
 //
@@ -34,8 +35,9 @@ import (
 
 // Options say where the pages get what they show. All functions may be called by several goroutines, and may take long.
 type Options struct {
-	// Snapshot takes one. The error is ErrBusy if the server cannot look at its data now.
-	Snapshot func() (*Snapshot, error)
+	// Snapshot takes one, with all that it can have or with what the metrics tell: see Snapshot. The error is ErrBusy if the
+	// server cannot look at its data now.
+	Snapshot func(all bool) (*Snapshot, error)
 	// Authorize judges who asks.
 	Authorize func(Login) Verdict
 	// Hosts returns the names, besides localhost and addresses, under which browsers may find a server that asks for no
@@ -172,11 +174,11 @@ func (s *Server) begin(fn func()) bool {
 	return true
 }
 
-// snapshot returns one that is at most half a second old.
-func (s *Server) snapshot() (snap *Snapshot, err error) {
+// snapshot returns one that is at most half a second old, and has all if that is wanted.
+func (s *Server) snapshot(all bool) (snap *Snapshot, err error) {
 	err = s.ask(func() error {
 		var failed error
-		snap, failed = s.recent.get()
+		snap, failed = s.recent.get(all)
 		return failed
 	})
 	if err != nil {

@@ -207,14 +207,14 @@ func TestOneSnapshotForAll(t *testing.T) {
 	var mu sync.Mutex
 	now, taken := time.Unix(1000, 0), 0
 	r := recent{
-		take: func() (*Snapshot, error) { taken++; return &Snapshot{Taken: now}, nil },
+		take: func(bool) (*Snapshot, error) { taken++; return &Snapshot{Taken: now}, nil },
 		now:  func() time.Time { mu.Lock(); defer mu.Unlock(); return now },
 	}
 	for range 4 {
 		var asking sync.WaitGroup
 		for range 20 {
 			asking.Go(func() {
-				if snap, err := r.get(); snap == nil || err != nil {
+				if snap, err := r.get(true); snap == nil || err != nil {
 					t.Errorf("%v %v", snap, err)
 				}
 			})
@@ -231,9 +231,35 @@ func TestOneSnapshotForAll(t *testing.T) {
 	if r.latest != nil {
 		t.Error("a snapshot is kept that nobody asks for")
 	}
-	if _, err := r.get(); err != nil || taken != 3 {
+	if _, err := r.get(true); err != nil || taken != 3 {
 		t.Errorf("after it was dropped: %v, %d taken", err, taken)
 	}
+}
+
+// TestScrapesTakeLess: what only pages need is taken while somebody looks at one.
+func TestScrapesTakeLess(t *testing.T) {
+	now, asked := time.Unix(1000, 0), ""
+	r := recent{
+		take: func(all bool) (*Snapshot, error) {
+			asked += map[bool]string{true: "all ", false: "less "}[all]
+			return &Snapshot{}, nil
+		},
+		now: func() time.Time { return now },
+	}
+	for _, step := range []struct {
+		after time.Duration
+		all   bool
+		want  string
+	}{
+		{0, false, "less "}, {0, false, ""}, {0, true, "all "}, {0, false, ""}, {0, true, ""},
+		{takenEvery, false, "all "}, {0, true, ""}, {keptFor, false, "less "}, {takenEvery, true, "all "},
+	} {
+		now, asked = now.Add(step.after), ""
+		if r.get(step.all); asked != step.want {
+			t.Errorf("%+v: took %q", step, asked)
+		}
+	}
+	r.forget.Stop()
 }
 
 // TestBusy: while the server cannot look at its data everybody is told so, at once.
@@ -254,9 +280,9 @@ func TestBusy(t *testing.T) {
 func TestFault(t *testing.T) {
 	f := sample(3)
 	o := f.options()
-	o.Snapshot = func() (*Snapshot, error) { panic("of the test") }
+	o.Snapshot = func(bool) (*Snapshot, error) { panic("of the test") }
 	s := New(o)
-	if _, err := s.snapshot(); !errors.Is(err, errFault) {
+	if _, err := s.snapshot(true); !errors.Is(err, errFault) {
 		t.Errorf("%v", err)
 	}
 	if err := s.ask(func() error { return nil }); err != nil {
