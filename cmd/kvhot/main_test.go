@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"kvserver/cmd/kvhot/valkeytest"
 )
 
@@ -295,5 +297,21 @@ func TestHistoryIsCollected(t *testing.T) {
 	}
 	if code, _, errors := kvhot(t, "history", "--collect", "100ms", "-a", "127.0.0.1:1"); code != 1 || !strings.Contains(errors, "127.0.0.1:1: ") {
 		t.Errorf("status %d: %s", code, errors)
+	}
+}
+
+// TestDocumented: docs/kvhot.md knows every option.
+func TestDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/kvhot.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range commands {
+		fs, _ := flagsOf(c)
+		fs.VisitAll(func(f *pflag.Flag) {
+			if !strings.Contains(string(page), "`--"+f.Name) {
+				t.Errorf("docs/kvhot.md does not tell of --%s of %s", f.Name, c.name)
+			}
+		})
 	}
 }
