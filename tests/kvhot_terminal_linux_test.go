@@ -25,4 +25,13 @@ func TestKvhotInATerminal(t *testing.T) {
 	term.see("PgUp") // blanks may be movements
 	term.enter("q")
 	term.see(`\?1049l`) // back from the screen that programs draw on
+
+	s.dial().ok("CONFIG", "SET", "requirepass", "hunter2")
+	term = startInTerminal(t, bin, "top", "--once", "--askpass", "-a", s.addr)
+	term.see("Please input password: ")
+	term.enter("hunter2\r")
+	term.see("no window is complete yet|no key was accessed|hot:key")
+	if strings.Contains(term.shown.String(), "hunter2") {
+		t.Error("the terminal shows the password")
+	}
 }
