@@ -1,6 +1,8 @@
 package web
 
 import (
+	"encoding/json"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -76,5 +78,27 @@ func TestMetricsOfKeys(t *testing.T) {
 	f.set(func(f *fake) { f.labels = false })
 	if _, body, _ := get(t, address, "/metrics", nil); strings.Contains(body, "kvserver_hotkey_") {
 		t.Error("names of keys are told though nobody asked for them")
+	}
+}
+
+// TestGrafana: the dashboard asks for metrics that there are.
+func TestGrafana(t *testing.T) {
+	text, err := os.ReadFile("../../docs/grafana/kvserver.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !json.Valid(text) {
+		t.Fatal("not JSON")
+	}
+	_, address := sample(9).serve(t)
+	_, metrics, _ := get(t, address, "/metrics", nil)
+	names := regexp.MustCompile(`\b(kvserver|process)_[a-z_]+`).FindAllString(string(text), -1)
+	if len(names) < 20 {
+		t.Errorf("%d names of metrics", len(names))
+	}
+	for _, name := range names {
+		if !strings.Contains(metrics, "\n# TYPE "+name+" ") {
+			t.Errorf("there is no %s", name)
+		}
 	}
 }
