@@ -27,6 +27,7 @@
 // and measures: hotevidence.go, its past: hothistory.go, its sessions: hotsession.go, its controller: hotcontrol.go, hotstates.go, hotreports.go, serverload.go), pubsub.go. The large families go on in
 // files that begin with their name (zsetrange.go, streamread.go, ...). How commands wait is in blocking.go; what happens to
 // keys is published in notify.go, client-side caching is in tracking.go. Users and their permissions are in accounts.go and acl.go. Functions are in
-// functions.go; package lua runs them. The parameters stand in params.go,
+// functions.go; package lua runs them. The page of hot keys and the metrics are package web's; web.go serves it, webview.go
+// gathers what it shows. The parameters stand in params.go,
 // the INFO sections in infosections.go. To add a command: a row, a handler, a store method with its event, a golden script.
 package server

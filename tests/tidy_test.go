@@ -189,6 +189,7 @@ var importRules = []struct {
 	{"kvserver/store", "the keyspace knows neither clients nor their protocol", []string{"kvserver/server", "kvserver/config", "kvserver/info", "github.com/tidwall/redcon", "net"}},
 	{"kvserver/server/transport", "it knows bytes and nothing else", []string{"kvserver/", "github.com/tidwall/redcon"}},
 	{"kvserver/cmd/kvhot", "it knows servers by what they answer, so that it works with others too", []string{"kvserver/server", "kvserver/store", "kvserver/config", "kvserver/info"}},
+	{"kvserver/server/web", "it shows what it is given", []string{"kvserver/", "github.com/tidwall/redcon"}},
 	{"kvserver/server", "imports point from cmd to server, not back", []string{"kvserver/cmd", "kvserver/tests"}},
 }
 
