@@ -1,6 +1,8 @@
 package web
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"net"
 	"slices"
 	"strings"
@@ -173,6 +175,23 @@ func pageOrder(t *testing.T, b *browser.Browser) {
 	if b.Run(&name, first); name != "session:0000040d" || b.Text("#still") == "" {
 		t.Errorf("the order changes under the focus, and %q is first", name)
 	}
+	f.set(func(f *fake) {
+		snap := *f.snap
+		snap.Keys[ByAccesses] = nil
+		for i := range 300 {
+			name := fmt.Sprint("newcomer", i)
+			snap.Keys[ByAccesses] = append(snap.Keys[ByAccesses], Key{Name: name, Length: len(name), Rate: 1})
+		}
+		f.snap = &snap
+	})
+	b.Run(nil, `document.getElementById("count").value = "500"; document.getElementById("count").dispatchEvent(new Event("change", {bubbles: true}))`)
+	b.Eventually(patience, "newcomers", `return document.querySelectorAll("#rows .open").length === 309`)
+	f.set(func(f *fake) {
+		snap := *f.snap
+		snap.Keys[ByAccesses] = sampleSnapshot(9, rand.New(rand.NewPCG(1, 2))).Keys[ByAccesses]
+		f.snap = &snap
+	})
+	b.Eventually(patience, "most of those that went are forgotten", `return document.querySelectorAll("#rows .open").length === 9 + 50`)
 	b.Run(nil, `document.activeElement.blur()`)
 	b.Eventually(patience, "the order is that of the ranks again", `return document.querySelector("#rows .rank").textContent === "1"`)
 }

@@ -4,6 +4,8 @@
 import { draw, element, inWords, shape, ticks } from "./charts.js";
 import { bytes, cores, duration, full, percent, short } from "./format.js";
 
+const nameBytesMax = 512; // of a name that the server sends
+
 const body = document.getElementById("rows");
 const stillness = matchMedia("(prefers-reduced-motion: reduce)");
 const rows = new Map(); // by database and name
@@ -56,8 +58,10 @@ export function showKeys(answer) {
   const listed = new Set(fresh);
   let order = fresh;
   if (held && shown.length > 0) {
-    order = [...shown, ...fresh.filter((r) => !shown.includes(r))];
+    const standing = new Set(shown);
+    order = [...shown, ...fresh.filter((r) => !standing.has(r))];
     for (const r of order) r.gone = !listed.has(r);
+    order = forgetSome(order);
   } else {
     for (const r of shown) if (!listed.has(r)) drop(r);
   }
@@ -69,6 +73,19 @@ export function showKeys(answer) {
   if (before) glide(before);
   showAxis(axis);
   tellEmpty();
+}
+
+const goneMax = 50;
+
+/** A pointer may rest on the list for hours, while keys come and go: of those that went only some stay. */
+function forgetSome(order) {
+  let excess = order.filter((r) => r.gone).length - goneMax;
+  return order.filter((r) => {
+    if (excess <= 0 || !r.gone || r.open || r.button === document.activeElement) return true;
+    excess--;
+    drop(r);
+    return false;
+  });
 }
 
 function drop(r) {
@@ -244,7 +261,7 @@ function showDetails(r) {
   d.times.replaceChildren(element("span", {}, first ? duration(Math.max(60 * r.answer.tracking.window_ms, r.answer.taken_ms - first.begin_ms)) + " ago" : ""),
     element("span", {}, gaps(k.history, certain)), element("span", {}, "now"));
   d.facts.replaceChildren(...factsOf(k).map(([what, value]) => element("div", {}, element("dt", {}, what), element("dd", {}, value))));
-  d.name.textContent = '"' + k.key.replaceAll('"', '\\"') + '"' + (k.db ? " DB " + k.db : "");
+  d.name.textContent = '"' + k.key.replaceAll('"', '\\"') + '"' + (k.db ? " DB " + k.db : "") + (k.key_bytes > nameBytesMax ? " …" : "");
 }
 
 /** What the gaps of a chart mean, if it has some. */

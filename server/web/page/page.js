@@ -209,7 +209,8 @@ at("count").addEventListener("change", () => ask(true));
 at("filter").addEventListener("input", () => setFilter(at("filter").value.trim()));
 document.addEventListener("keydown", onKey);
 document.addEventListener("visibilitychange", () => {
-  if (!document.hidden && !paused) ask();
+  if (document.hidden) clearTimeout(timer);
+  else if (!paused) ask();
 });
 
 // The order is held while a pointer is over the list or the focus is in it: nobody can click what moves away.
