@@ -271,7 +271,7 @@ func TestBusy(t *testing.T) {
 	if status != http.StatusServiceUnavailable || !strings.Contains(body, "SCRIPT KILL") {
 		t.Errorf("%d %s", status, body)
 	}
-	if status, _, _ := get(t, address, "/metrics", nil); status != http.StatusInternalServerError {
+	if status, _, _ := get(t, address, "/metrics", nil); status != http.StatusServiceUnavailable {
 		t.Errorf("/metrics without a snapshot: %d", status)
 	}
 }
