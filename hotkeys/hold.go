@@ -52,16 +52,18 @@ import (
 // threshold, is that a key is never dropped in the middle of a window.
 //
 // Places belong to all recorders. A recorder counts by place in memory of its own;
-// it asks for the place by the key's hash and compares all 64 bits of it, but not
-// the name: that two keys of 4,096 share one has a probability below 10^-12.
+// it asks for the place by the key's hash and compares 48 bits of it, but not
+// the name: that a key is taken for one of 4,096 held ones has a probability below 10^-10.
 //
 // # Cost
 //
 // An access to a key that is not marked costs nothing new. One that is costs a
-// probe of the slots and an addition; the hottest keys, which are discovered first,
+// look at a slot, seldom two, and an addition; the hottest keys, which are discovered first,
 // stand close together.
 type holds struct {
-	slots []holdSlot
+	// slots is the index: the high bits of a key's hash beside the key's place, in one word, so that one load tells both.
+	// They are read by all goroutines, and written under mu. 0: empty.
+	slots []atomic.Uint64
 	shift uint8 // 64 - log2(len(slots))
 
 	mu sync.Mutex
@@ -71,15 +73,11 @@ type holds struct {
 	nameBytes int64
 }
 
-// holdSlot is a place in the index of holds. place is written before hash, and read after it.
-type holdSlot struct {
-	hash  atomic.Uint64 // 0: empty
-	place atomic.Int32
-}
-
 const (
-	holdsMin      = 4096
-	holdSlotBytes = int64(unsafe.Sizeof(holdSlot{}))
+	holdsMin = 4096
+
+	// placeMask is the part of a slot that is the place: CountersMax places fit.
+	placeMask = CountersMax - 1
 )
 
 // holdsMax returns how many keys the options hold in a window; 0: holding is off. If each access is recorded there is
@@ -91,11 +89,11 @@ func (o Options) holdsMax() int {
 	return max(holdsMin, o.counters())
 }
 
-// newHolds makes the places for a number of keys: two to four slots each.
+// newHolds makes the places for a number of keys: four to eight slots each, so that nearly always the first is the right one.
 func newHolds(capacity int) *holds {
-	log2 := bits.Len(uint(2*capacity - 1))
+	log2 := bits.Len(uint(4*capacity - 1))
 	return &holds{
-		slots: make([]holdSlot, 1<<log2),
+		slots: make([]atomic.Uint64, 1<<log2),
 		shift: uint8(64 - log2),
 		keys:  make([]counter, 0, capacity),
 	}
@@ -104,12 +102,12 @@ func newHolds(capacity int) *holds {
 // find returns the place of a key, or none.
 func (h *holds) find(hash uint64) int32 {
 	mask := uint64(len(h.slots) - 1)
-	for at := hash >> h.shift; ; at = (at + 1) & mask {
-		switch slot := &h.slots[at&mask]; slot.hash.Load() {
-		case 0: // also if that is the hash: such a key has no place
+	for at := hash >> h.shift; ; at++ {
+		switch slot := h.slots[at&mask].Load(); {
+		case slot == 0: // also if that is the hash: such a key has no place
 			return none
-		case hash:
-			return slot.place.Load()
+		case slot&^placeMask == hash&^placeMask:
+			return int32(slot & placeMask)
 		}
 	}
 }
@@ -120,7 +118,7 @@ func (h *holds) admit(hash uint64, name []byte, db int) int32 {
 	if place := h.find(hash); place != none {
 		return place
 	}
-	if hash == 0 || len(name) > nameClasses[0].nameBytesMax {
+	if hash&^placeMask == 0 || len(name) > nameClasses[0].nameBytesMax {
 		return none
 	}
 	h.mu.Lock()
@@ -143,11 +141,10 @@ func (h *holds) add(hash uint64, name []byte, db int) int32 {
 	h.nameBytes += k.setName(name)
 	mask := uint64(len(h.slots) - 1)
 	at := hash >> h.shift
-	for h.slots[at].hash.Load() != 0 {
+	for h.slots[at].Load() != 0 {
 		at = (at + 1) & mask
 	}
-	h.slots[at].place.Store(int32(place))
-	h.slots[at].hash.Store(hash)
+	h.slots[at].Store(hash&^placeMask | uint64(place))
 	return int32(place)
 }
 
@@ -179,7 +176,7 @@ func (h *holds) carry(from *frozen) {
 }
 
 func (h *holds) memoryBytes() int64 {
-	return int64(len(h.slots))*holdSlotBytes + int64(cap(h.keys))*int64(unsafe.Sizeof(counter{})) + h.nameBytes
+	return int64(len(h.slots))*int64(unsafe.Sizeof(h.slots[0])) + int64(cap(h.keys))*int64(unsafe.Sizeof(counter{})) + h.nameBytes
 }
 
 // held is what one recorder counted of the keys held in one window, by their places.
@@ -228,15 +225,4 @@ func (h *held) forget(place int) {
 
 func (h *held) memoryBytes() int64 {
 	return int64(len(h.counts))*int64(unsafe.Sizeof([sides]uint64{})) + int64(cap(h.evidence))*int64(unsafe.Sizeof(heldEvidence{}))
-}
-
-// held counts an access to a key that bears a mark, and tells whether it did: if not, the key was held in a window that is
-// over.
-func (r *Recorder) held(hash uint64, db int, op Op) bool {
-	place := r.holds.find(hashOf(hash, db))
-	if place == none {
-		return false
-	}
-	r.live.held.counts[place][op.side()]++
-	return true
 }

@@ -101,11 +101,15 @@ func (r *Recorder) Holds() bool { return r.holds != nil }
 // anything up. It says whether the key does, and is told whether it shall from now on. Two goroutines
 // that mark a key at the same time may lose a mark, or leave one that means nothing any more: that costs precision and nothing else.
 func (r *Recorder) AccessMarkable(hash uint64, name []byte, db int, op Op, marked bool) (mark bool) {
-	if r.holds == nil {
-		r.Access(hash, name, db, op)
-		return false
+	if marked {
+		place := int32(none)
+		if r.holds != nil {
+			place = r.holds.find(hashOf(hash, db))
+		}
+		if marked = place != none; marked { // if not, the key was held in a window that is over
+			r.live.held.counts[place][op.side()]++
+		}
 	}
-	marked = marked && r.held(hash, db, op)
 	r.skip--
 	if r.skip < 0 {
 		return r.record(hash, name, db, op, marked, true) || marked
