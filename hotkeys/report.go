@@ -101,7 +101,7 @@ func (r *Report) Measure(e Entry) Measures {
 	seconds := r.Duration.Seconds()
 	low, _ := interval(e.Count-e.Error, r.Percentage)
 	_, high := interval(e.Count, r.Percentage)
-	if e.Count == 0 { // held from the first moment
+	if e.recorded[reads].count+e.recorded[writes].count == 0 { // held from the first moment
 		high = 0
 	}
 	own := e.Count - e.Error + e.Held

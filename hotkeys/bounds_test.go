@@ -90,3 +90,36 @@ func TestHoldOfHashZero(t *testing.T) {
 		}
 	}
 }
+
+// A key that is discovered by a read was written before that as well: the bounds of
+// its writes must not be those of a key that was held from the first moment.
+func TestBoundsOfOneKind(t *testing.T) {
+	f := newFixture(t, 1, Options{TopK: 4, Percentage: 1, Window: time.Second, Hold: true})
+	r, name := f.Recorder(0), []byte("key")
+	const accesses = 400
+	for _, by := range []Ranking{All, Reads, Writes} {
+		listed, covered := 0, 0
+		for range 500 {
+			f.Reset()
+			marked := false
+			for i := range accesses {
+				marked = r.AccessMarkable(hashName("key"), name, 0, []Op{Read, Write}[i%2], marked)
+			}
+			f.pass(time.Second)
+			truth := float64(accesses)
+			if by != All {
+				truth /= 2
+			}
+			report := f.Report(Query{By: by, DB: AllDBs})
+			for _, e := range report.Entries {
+				listed++
+				if m := report.Measure(e); m.Low <= truth && truth <= m.High {
+					covered++
+				}
+			}
+		}
+		if listed < 400 || covered < listed*95/100 {
+			t.Errorf("ranking %d: listed %d times, within its bounds %d", by, listed, covered)
+		}
+	}
+}
