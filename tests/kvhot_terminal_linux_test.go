@@ -34,4 +34,10 @@ func TestKvhotInATerminal(t *testing.T) {
 	if strings.Contains(term.shown.String(), "hunter2") {
 		t.Error("the terminal shows the password")
 	}
+
+	term = startInTerminal(t, "/bin/sh", "-c", `trap : INT; "$0" "$@"; echo "status $?"; stty -a`, bin, "top", "--once", "--askpass", "-a", s.addr)
+	term.see("Please input password: ")
+	term.enter("\x03") // Ctrl-C
+	term.see("status 0")
+	term.see(` echo `) // is on again
 }

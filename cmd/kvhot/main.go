@@ -21,6 +21,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
+
+	"kvserver/cmd/kvhot/quote"
 )
 
 // command is one of kvhot's.
@@ -82,7 +84,7 @@ func run(ctx context.Context, args []string, out output) int {
 	case errors.Is(err, errUsage):
 		return 2
 	default:
-		fmt.Fprintln(out.errors, "kvhot:", err)
+		fmt.Fprintln(out.errors, "kvhot:", quote.Sentence(err.Error()))
 		return 1
 	}
 }
@@ -96,11 +98,13 @@ func dispatch(ctx context.Context, args []string, out output) error {
 		if c.name != args[0] {
 			continue
 		}
-		o, err := parse(c, args[1:])
+		o, err := parse(ctx, c, args[1:])
 		switch {
 		case errors.Is(err, pflag.ErrHelp):
 			commandUsage(out, c)
 			return nil
+		case errors.Is(err, context.Canceled):
+			return err
 		case err != nil:
 			fmt.Fprintf(out.errors, "kvhot %s: %v (kvhot %s --help lists the options)\n", c.name, err, c.name)
 			return errUsage

@@ -200,6 +200,18 @@ func TestOneOfTwoFails(t *testing.T) {
 	}
 }
 
+// TestErrorsDoNothing: what a server answers with an error is shown, and does nothing to the terminal.
+func TestErrorsDoNothing(t *testing.T) {
+	s := valkeytest.New(t)
+	s.Reply("HOTKEYS GET", "-ERR \x1b[2J\x9b gone\r\n")
+	for _, args := range [][]string{{"top", "--once"}, {"top", "--once", "--csv"}, {"history", "--collect", "1s"}} {
+		code, out, errors := kvhot(t, append(args, "-a", s.Addr)...)
+		if code != 1 || strings.Contains(out+errors, "\x1b") || !strings.Contains(errors, `ERR \x1b[2J`) {
+			t.Errorf("%q: %d %q %q", args, code, out, errors)
+		}
+	}
+}
+
 // TestTopGoesOn: a table, a line of JSON or rows a refresh, also while a server is away.
 func TestTopGoesOn(t *testing.T) {
 	for _, format := range []string{"--json", "--csv", "-3"} {

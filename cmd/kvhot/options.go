@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -83,7 +84,7 @@ func flagsOf(c command) (*pflag.FlagSet, *options) {
 }
 
 // parse reads and checks all arguments and makes the nodes, without connecting yet.
-func parse(c command, args []string) (*options, error) {
+func parse(ctx context.Context, c command, args []string) (*options, error) {
 	fs, o := flagsOf(c)
 	if err := fs.Parse(args); err != nil {
 		return nil, err
@@ -112,7 +113,7 @@ func parse(c command, args []string) (*options, error) {
 	if err := c.check(o); err != nil {
 		return nil, err
 	}
-	if err := o.connect(); err != nil {
+	if err := o.connect(ctx); err != nil {
 		return nil, err
 	}
 	return o, nil
@@ -121,7 +122,7 @@ func parse(c command, args []string) (*options, error) {
 func duration(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
 
 // connect makes the nodes.
-func (o *options) connect() error {
+func (o *options) connect(ctx context.Context) error {
 	settings := node.Options{Username: o.user, Password: o.pass, Secure: o.tls, Protocol: 3, Timeout: duration(o.timeout)}
 	if o.resp2 {
 		settings.Protocol = 2
@@ -130,7 +131,7 @@ func (o *options) connect() error {
 		settings.Password = os.Getenv("REDISCLI_AUTH")
 	}
 	if o.askpass {
-		password, err := askPassword()
+		password, err := askPassword(ctx)
 		if err != nil {
 			return err
 		}
@@ -175,15 +176,33 @@ func (o *options) close() {
 	}
 }
 
-func askPassword() (string, error) {
+// askPassword reads a line from the terminal without showing it, until ctx ends.
+func askPassword(ctx context.Context) (string, error) {
 	stdin := int(os.Stdin.Fd())
 	if !term.IsTerminal(stdin) {
 		return "", errors.New("--askpass needs a terminal")
 	}
 	fmt.Fprint(os.Stderr, "Please input password: ")
-	password, err := term.ReadPassword(stdin)
-	fmt.Fprintln(os.Stderr)
-	return string(password), err
+	before, err := term.GetState(stdin)
+	if err != nil {
+		return "", err
+	}
+	type line struct {
+		text []byte
+		err  error
+	}
+	read := make(chan line, 1)
+	go func() { // it goes on reading if ctx ends, when the process does
+		text, err := term.ReadPassword(stdin)
+		read <- line{text, err}
+	}()
+	defer fmt.Fprintln(os.Stderr)
+	select {
+	case l := <-read:
+		return string(l.text), l.err
+	case <-ctx.Done():
+		return "", errors.Join(ctx.Err(), term.Restore(stdin, before))
+	}
 }
 
 // tlsConfig reads the certificates, also if only a URI may ask for TLS.

@@ -14,6 +14,7 @@ import (
 	"kvserver/cmd/kvhot/export"
 	"kvserver/cmd/kvhot/merge"
 	"kvserver/cmd/kvhot/node"
+	"kvserver/cmd/kvhot/quote"
 	"kvserver/cmd/kvhot/screen"
 	"kvserver/cmd/kvhot/table"
 )
@@ -50,7 +51,7 @@ func top(ctx context.Context, o *options, out output) error {
 			// CSV has no place for failures: each is told once.
 			if err := failures(v); !o.once && fmt.Sprint(err) != fmt.Sprint(failed) {
 				if failed = err; err != nil {
-					fmt.Fprintln(out.errors, "kvhot:", err)
+					fmt.Fprintln(out.errors, "kvhot:", quote.Sentence(err.Error()))
 				}
 			}
 			return w.View(v)

@@ -155,7 +155,7 @@ func (w *watcher) tell(n *node.Node, e node.Event, current bool) error {
 func (w *watcher) warn(n *node.Node, text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	fmt.Fprintf(w.out.errors, "kvhot: %s: %s\n", n.Address, text)
+	fmt.Fprintf(w.out.errors, "kvhot: %s: %s\n", n.Address, quote.Sentence(text))
 }
 
 // found asks for a node's states and tells those that differ from what was told before.

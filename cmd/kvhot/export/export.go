@@ -5,6 +5,7 @@
 package export
 
 import (
+	"bytes"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf16"
 
 	"kvserver/cmd/kvhot/merge"
 	"kvserver/cmd/kvhot/node"
@@ -131,15 +133,35 @@ func nodeOf(n merge.Load) jsonNode {
 
 // Writer writes one format to one place.
 type Writer struct {
-	json *json.Encoder
-	csv  *csv.Writer
+	out io.Writer
+	csv *csv.Writer // nil: it is JSON
 }
 
 // NewJSON returns a writer of JSON lines.
 func NewJSON(w io.Writer) *Writer {
-	e := json.NewEncoder(w)
+	return &Writer{out: w}
+}
+
+// object writes a line of JSON. What a terminal would not just show it writes as \uXXXX, which means the same.
+func (w *Writer) object(v any) error {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
-	return &Writer{json: e}
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	var line bytes.Buffer
+	for _, r := range text.String() {
+		if r == '\n' || quote.Printable(r) {
+			line.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			fmt.Fprintf(&line, `\u%04x`, unit)
+		}
+	}
+	_, err := w.out.Write(line.Bytes())
+	return err
 }
 
 // NewCSV returns a writer of CSV with a head.
@@ -167,7 +189,7 @@ func (w *Writer) View(v merge.View) error {
 			}
 			j.Keys = append(j.Keys, e)
 		}
-		return w.json.Encode(j)
+		return w.object(j)
 	}
 	for i, r := range v.Rows {
 		var parts []string
@@ -176,7 +198,7 @@ func (w *Writer) View(v merge.View) error {
 		}
 		_ = w.csv.Write([]string{timeText(v.At), strconv.Itoa(i + 1), quote.Cell(r.Key), strconv.Itoa(r.DB), cell(r.QPS), cell(r.Low),
 			cell(r.High), cell(r.Reads), cell(r.Writes), cell(r.Misses), cell(r.Reported), cell(r.InBytes), cell(r.OutBytes),
-			cell(r.CPUMicros), cell(r.Share), cell(r.Samples), cell(r.Certain), quote.Cell(r.Type), r.State, strings.Join(parts, " ")})
+			cell(r.CPUMicros), cell(r.Share), cell(r.Samples), cell(r.Certain), quote.Cell(r.Type), quote.Cell(r.State), strings.Join(parts, " ")})
 	}
 	return w.flush()
 }
@@ -201,7 +223,7 @@ type jsonEvent struct {
 // Event writes one transition of a node's controller. current: it was found as it is, not seen as it happened.
 func (w *Writer) Event(address string, e node.Event, current bool) error {
 	if w.csv == nil {
-		return w.json.Encode(jsonEvent{timeText(e.At), address, e.Name, keyOf(e.Key, e.DB), number(e.Demand), current})
+		return w.object(jsonEvent{timeText(e.At), address, e.Name, keyOf(e.Key, e.DB), number(e.Demand), current})
 	}
 	_ = w.csv.Write([]string{timeText(e.At), address, quote.Cell(e.Name), strconv.Itoa(e.DB), cell(e.Demand), quote.Cell(e.Key), strconv.FormatBool(current)})
 	return w.flush()
@@ -228,7 +250,7 @@ func (w *Writer) Window(address string, past node.Window) error {
 		for _, e := range past.Entries {
 			j.Keys = append(j.Keys, entryOf(e))
 		}
-		return w.json.Encode(j)
+		return w.object(j)
 	}
 	row := []string{address, timeText(past.Begin), cell(ms), strconv.FormatBool(!past.Discarded), cell(past.Samples)}
 	if len(past.Entries) == 0 {

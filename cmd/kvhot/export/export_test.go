@@ -13,6 +13,7 @@ import (
 
 	"kvserver/cmd/kvhot/merge"
 	"kvserver/cmd/kvhot/node"
+	"kvserver/cmd/kvhot/quote"
 )
 
 var at = time.Date(2026, 5, 1, 12, 0, 0, 250e6, time.UTC)
@@ -54,6 +55,27 @@ func TestJSON(t *testing.T) {
 `
 	if b.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
+}
+
+// TestWhatIsSeen: text from servers does nothing to a terminal in either format, and JSON still means the same.
+func TestWhatIsSeen(t *testing.T) {
+	for _, c := range []string{"\u009b31m", "\u202e", "\x7f", "\ufe0f", "\U000e0101", "\x1b[2J"} {
+		v := merge.Of(at, node.ByAll, []merge.Result{{Address: "a:1", Report: node.Report{
+			Entries: []node.Entry{node.Unknown("k"+c, 0, 1)}, States: []node.State{{Key: "k" + c, State: "=hot" + c}}}}}, 0)
+		var asJSON, asCSV strings.Builder
+		if err := errors.Join(NewJSON(&asJSON).View(v), NewCSV(&asCSV, ViewHead).View(v)); err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{asJSON.String(), asCSV.String()} {
+			if i := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && !quote.Printable(r) }); i >= 0 || strings.Contains(text, ",=") {
+				t.Errorf("%q", text)
+			}
+		}
+		var read jsonView
+		if err := json.Unmarshal([]byte(asJSON.String()), &read); err != nil || read.Keys[0].Key != "k"+c || read.Keys[0].State != "=hot"+c {
+			t.Errorf("%s is read as %+v, %v", asJSON.String(), read, err)
+		}
 	}
 }
 

@@ -33,11 +33,17 @@ func New(s control.Settings, now time.Time) (*Judge, error) {
 	return j, nil
 }
 
+// Windows of a server are taken to be at least and at most so long, whatever it says: it is asked twice in each.
+const (
+	lengthMin = 100 * time.Millisecond
+	lengthMax = 24 * time.Hour
+)
+
 // Length is how long the windows of a report's server are.
 func Length(r node.Report) time.Duration {
 	for _, ms := range []float64{r.LengthMs, r.WindowMs} {
 		if ms >= 1 {
-			return time.Duration(ms) * time.Millisecond
+			return time.Duration(min(max(ms, lengthMin.Seconds()*1000), lengthMax.Seconds()*1000)) * time.Millisecond
 		}
 	}
 	return time.Second

@@ -181,3 +181,12 @@ func TestReportedAccessesAreDemand(t *testing.T) {
 		t.Errorf("demand %g", demand(e))
 	}
 }
+
+// TestLength: whatever a server says of its windows, it is asked neither all the time nor never.
+func TestLength(t *testing.T) {
+	for ms, want := range map[float64]time.Duration{1000: time.Second, 1: 100 * time.Millisecond, 1e15: 24 * time.Hour, math.NaN(): time.Second} {
+		if got := Length(node.Report{LengthMs: ms, WindowMs: math.NaN()}); got != want {
+			t.Errorf("windows of %g ms are taken for %v, want %v", ms, got, want)
+		}
+	}
+}

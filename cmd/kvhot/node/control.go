@@ -64,9 +64,7 @@ func statesOf(v any) []State {
 		if ms := f.number("since"); !math.IsNaN(ms) {
 			s.Since = time.UnixMilli(int64(ms))
 		}
-		if ms := f.number("hold-remaining-ms"); ms > 0 {
-			s.Hold = time.Duration(ms) * time.Millisecond
-		}
+		s.Hold, _ = f.millis("hold-remaining-ms")
 		states = append(states, s)
 	}
 	return states
@@ -96,7 +94,7 @@ func eventOf(channel, payload string, at time.Time) (Event, error) {
 		return Event{}, fmt.Errorf("a message of database %q", parts[0])
 	}
 	demand, err := strconv.ParseFloat(parts[1], 64)
-	if err != nil {
+	if err != nil || math.IsNaN(counted(demand)) {
 		return Event{}, fmt.Errorf("a message of demand %q", parts[1])
 	}
 	return Event{At: at, Name: name, Key: parts[2], DB: db, Demand: demand}, nil

@@ -69,11 +69,12 @@ func windowOf(v any, db int) (Window, error) {
 	if err != nil {
 		return Window{}, err
 	}
-	begin, ms := f.number("begin"), f.number("duration", "duration-ms")
-	if math.IsNaN(begin) || math.IsNaN(ms) || ms < 0 {
+	begin := f.number("begin")
+	duration, ok := f.millis("duration", "duration-ms")
+	if math.IsNaN(begin) || !ok {
 		return Window{}, errors.New("a window without begin and duration")
 	}
-	w := Window{Begin: time.UnixMilli(int64(begin)), Duration: time.Duration(ms * float64(time.Millisecond)),
+	w := Window{Begin: time.UnixMilli(int64(begin)), Duration: duration,
 		Samples: f.number("samples"), Discarded: f.number("discarded") == 1}
 	all, err := entriesOf(f.list("entries"))
 	if err != nil {

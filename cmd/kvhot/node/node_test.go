@@ -166,6 +166,8 @@ func TestOtherReplies(t *testing.T) {
 		{"no rate", "*1\r\n*4\r\n$3\r\nkey\r\n$1\r\nk\r\n$2\r\ndb\r\n:0\r\n", nil},
 		{"a negative database", "*1\r\n*6\r\n$3\r\nkey\r\n$1\r\nk\r\n$2\r\ndb\r\n:-1\r\n$3\r\nqps\r\n:1\r\n", nil},
 		{"numbers", "*1\r\n:5\r\n", nil},
+		{"a rate below 0", "*1\r\n*6\r\n$3\r\nkey\r\n$1\r\nk\r\n$2\r\ndb\r\n:0\r\n$3\r\nqps\r\n:-1\r\n", nil},
+		{"a rate beyond all", "*1\r\n*6\r\n$3\r\nkey\r\n$1\r\nk\r\n$2\r\ndb\r\n:0\r\n$3\r\nqps\r\n$5\r\n1e308\r\n", nil},
 	} {
 		s := valkeytest.New(t)
 		s.Reply("HOTKEYS GET", c.raw)
@@ -214,7 +216,7 @@ func TestEvents(t *testing.T) {
 		"0 4600 k":         {at, "hot", "k", 0, 4600},
 		"12 0.5 a  b\r\n ": {at, "hot", "a  b\r\n ", 12, 0.5},
 		"1 2 ":             {at, "hot", "", 1, 2},
-		"1 2":              {}, "": {}, "x 1 k": {}, "-1 1 k": {}, "1 x k": {},
+		"1 2":              {}, "1 -2 k": {}, "1 inf k": {}, "1 1e308 k": {}, "": {}, "x 1 k": {}, "-1 1 k": {}, "1 x k": {},
 	} {
 		got, err := eventOf("__hotkeys__:hot", payload, at)
 		if got != want || (err != nil) != (want == Event{}) {
@@ -327,11 +329,17 @@ func TestAnyReply(t *testing.T) {
 		v := any3.Draw(t, "reply")
 		entries, err := hotEntries(v)
 		for _, e := range entries {
-			if err != nil || math.IsNaN(e.QPS) || math.IsInf(e.Share, 0) || e.DB < 0 {
+			if err != nil || math.IsNaN(e.QPS) || e.QPS < 0 || e.QPS > countMax || e.Share < 0 || math.IsInf(e.Share, 0) || e.DB < 0 {
 				t.Fatalf("%+v, %v", e, err)
 			}
 		}
-		statesOf(v)
-		windowOf(v, -1)
+		for _, s := range statesOf(v) {
+			if s.Hold < 0 {
+				t.Fatalf("%+v", s)
+			}
+		}
+		if w, err := windowOf(v, -1); err == nil && w.Duration < 0 {
+			t.Fatalf("%+v", w)
+		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // fields are those of one map of a reply.
@@ -45,14 +46,14 @@ func (f fields) text(names ...string) (string, bool) {
 	return "", false
 }
 
-// number returns the first of these fields that there is, NaN where there is none or it is no number.
+// number returns the first of these fields that there is, NaN where there is none or it is no number that can have been counted.
 func (f fields) number(names ...string) float64 {
 	for _, name := range names {
 		switch v := f[name].(type) {
 		case int64:
-			return float64(v)
+			return counted(float64(v))
 		case float64:
-			return finite(v)
+			return counted(v)
 		case bool:
 			if v {
 				return 1
@@ -60,19 +61,34 @@ func (f fields) number(names ...string) float64 {
 			return 0
 		case string:
 			if n, err := strconv.ParseFloat(v, 64); err == nil {
-				return finite(n)
+				return counted(n)
 			}
 		}
 	}
 	return math.NaN()
 }
 
-// finite takes an infinity for a number that is not known.
-func finite(n float64) float64 {
-	if math.IsInf(n, 0) {
-		return math.NaN()
+// countMax is beyond what anything can have been counted to, and small enough that sums and products stay finite.
+const countMax = 1 << 53
+
+// counted takes what no server can have counted, such as an infinity or less than nothing, for a number that is not known.
+func counted(n float64) float64 {
+	if n >= 0 && n <= countMax {
+		return n
 	}
-	return n
+	return math.NaN()
+}
+
+// durationMax is well beyond any that is told.
+const durationMax = 100 * 365 * 24 * time.Hour
+
+// millis returns the first of these fields that there is as a duration, and whether it is one.
+func (f fields) millis(names ...string) (time.Duration, bool) {
+	ms := f.number(names...)
+	if !(ms <= float64(durationMax/time.Millisecond)) {
+		return 0, false
+	}
+	return time.Duration(ms * float64(time.Millisecond)), true
 }
 
 // list returns the array of a field, nil where there is none.

@@ -22,18 +22,32 @@ var terminal = &runewidth.Condition{StrictEmojiNeutral: true}
 // escapes are the characters that redis-cli writes with a letter.
 var escapes = map[rune]string{'\n': `\n`, '\r': `\r`, '\t': `\t`, '\a': `\a`, '\b': `\b`, '\\': `\\`, '"': `\"`}
 
+// Printable reports whether a character is seen and does nothing else. Among those that Unicode calls printable are some
+// without a shape, such as variation selectors and the fillers of Hangul.
+func Printable(r rune) bool {
+	return unicode.IsPrint(r) && !unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+}
+
+// marksMax is how many marks a character may carry, as many as any language needs. They have no width of their own: more
+// would cover the lines around, and a name of a megabyte of them would pass for a short one.
+const marksMax = 4
+
 // Text returns the name with all but printable characters escaped. Different names have different texts.
 func Text(name string) string {
 	var b strings.Builder
+	marks := marksMax // of the last character; the first of a name must be none, it would be put on what stands before
 	for i := 0; i < len(name); {
 		r, size := utf8.DecodeRuneInString(name[i:])
+		if unicode.In(r, unicode.Mn, unicode.Me) {
+			marks++
+		} else {
+			marks = 0
+		}
 		switch escape := escapes[r]; {
 		case escape != "":
 			b.WriteString(escape)
-		case r == utf8.RuneError && size == 1, !unicode.IsPrint(r):
-			for _, c := range []byte(name[i : i+size]) {
-				fmt.Fprintf(&b, `\x%02x`, c)
-			}
+		case r == utf8.RuneError && size == 1, !Printable(r), marks > marksMax:
+			b.WriteString(escaped(name[i : i+size]))
 		default:
 			b.WriteRune(r)
 		}
@@ -42,12 +56,35 @@ func Text(name string) string {
 	return b.String()
 }
 
-// Cell is Text for a cell of a CSV file. What spreadsheets take for a formula has its first character escaped, since clients
-// choose the names of keys.
+// Sentence returns a text of several words, such as an error that a server answered with, in which all is escaped that a
+// terminal would not just show, but for the ends of lines.
+func Sentence(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if r == '\n' || Printable(r) {
+			b.WriteRune(r)
+		} else {
+			b.WriteString(escaped(string(r)))
+		}
+	}
+	return b.String()
+}
+
+// escaped writes each byte as \xHH.
+func escaped(text string) string {
+	var b strings.Builder
+	for _, c := range []byte(text) {
+		fmt.Fprintf(&b, `\x%02x`, c)
+	}
+	return b.String()
+}
+
+// Cell is Text for a cell of a CSV file. What spreadsheets take for a formula, some of them also by the wide
+// forms of its first character, has that escaped, since clients choose the names of keys.
 func Cell(name string) string {
 	text := Text(name)
-	if text != "" && strings.ContainsRune("=+-@", rune(text[0])) {
-		return fmt.Sprintf(`\x%02x`, text[0]) + text[1:]
+	if r, size := utf8.DecodeRuneInString(text); strings.ContainsRune("=+-@＝＋－＠", r) {
+		return escaped(text[:size]) + text[size:]
 	}
 	return text
 }

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"unicode"
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
@@ -13,17 +12,22 @@ import (
 
 func TestText(t *testing.T) {
 	for name, want := range map[string]string{
-		"user:1":                 `user:1`,
-		"":                       ``,
-		"grüße €":                `grüße €`,
-		"a\x1b[31mb":             `a\x1b[31mb`,
-		"line\r\n\ttab":          `line\r\n\ttab`,
-		`back\slash "quoted"`:    `back\\slash \"quoted\"`,
-		"\xff\xfe":               `\xff\xfe`,
-		"right\u202eleft":        `right\xe2\x80\xaeleft`,
-		"no\u200bwidth":          `no\xe2\x80\x8bwidth`,
-		"\x00\a\b":               `\x00\a\b`,
-		"the char of bad \ufffd": "the char of bad \ufffd",
+		"user:1":                          `user:1`,
+		"":                                ``,
+		"grüße €":                         `grüße €`,
+		"a\x1b[31mb":                      `a\x1b[31mb`,
+		"line\r\n\ttab":                   `line\r\n\ttab`,
+		`back\slash "quoted"`:             `back\\slash \"quoted\"`,
+		"\xff\xfe":                        `\xff\xfe`,
+		"right\u202eleft":                 `right\xe2\x80\xaeleft`,
+		"no\u200bwidth":                   `no\xe2\x80\x8bwidth`,
+		"\x00\a\b":                        `\x00\a\b`,
+		"a\ufe0fb\U000e0101":              `a\xef\xb8\x8fb\xf3\xa0\x84\x81`,
+		"\u3164\u115f\uffa0":              `\xe3\x85\xa4\xe1\x85\x9f\xef\xbe\xa0`,
+		"हिन्दी":                          "हिन्दी",
+		"\u0301e\u0301":                   `\xcc\x81` + "e\u0301",
+		"a" + strings.Repeat("\u0301", 6): "a" + strings.Repeat("\u0301", 4) + `\xcc\x81\xcc\x81`,
+		"the char of bad \ufffd":          "the char of bad \ufffd",
 	} {
 		if got := Text(name); got != want {
 			t.Errorf("Text(%q) = %s, want %s", name, got, want)
@@ -32,10 +36,17 @@ func TestText(t *testing.T) {
 }
 
 func TestCellIsNoFormula(t *testing.T) {
-	for name, want := range map[string]string{"=1+1": `\x3d1+1`, "+1": `\x2b1`, "-1": `\x2d1`, "@a": `\x40a`, "a=1": "a=1", "": "", "\t=1": `\t=1`} {
+	for name, want := range map[string]string{"=1+1": `\x3d1+1`, "+1": `\x2b1`, "-1": `\x2d1`, "@a": `\x40a`, "a=1": "a=1", "": "", "\t=1": `\t=1`,
+		"＝1": `\xef\xbc\x9d1`, "＠": `\xef\xbc\xa0`} {
 		if got := Cell(name); got != want {
 			t.Errorf("Cell(%q) = %s, want %s", name, got, want)
 		}
+	}
+}
+
+func TestSentence(t *testing.T) {
+	if got, want := Sentence("ERR \x1b[2J 'a' \"b\" c:\\d é\u009b\r\n\xff"), `ERR \x1b[2J 'a' "b" c:\d é\xc2\x9b\x0d`+"\n\ufffd"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
@@ -45,7 +56,7 @@ func TestTextIsPrintableAndExact(t *testing.T) {
 		name := string(rapid.SliceOf(rapid.Byte()).Draw(t, "name"))
 		for _, text := range []string{Text(name), Cell(name)} {
 			for _, r := range text {
-				if !unicode.IsPrint(r) {
+				if !Printable(r) {
 					t.Fatalf("%q in the text of %q", r, name)
 				}
 			}

@@ -67,7 +67,7 @@ func Sparkline(values []float64, max float64) string {
 		switch {
 		case math.IsNaN(v):
 			b.WriteByte(' ')
-		case max <= 0:
+		case max <= 0 || v < 0:
 			b.WriteRune('▁')
 		default:
 			step := int(math.Round(v / max * 7))

@@ -33,10 +33,10 @@ func TestBarAndSparkline(t *testing.T) {
 			t.Errorf("Bar(%g) = %q, want %q", c.fraction, got, c.want)
 		}
 	}
-	if got := Sparkline([]float64{0, 5, math.NaN(), 10, 11}, 10); got != "▁▅ ██" {
+	if got := Sparkline([]float64{0, 5, math.NaN(), 10, 11, -3}, 10); got != "▁▅ ██▁" {
 		t.Errorf("Sparkline = %q", got)
 	}
-	if got := Sparkline([]float64{0, 0}, 0); got != "▁▁" {
+	if got := Sparkline([]float64{0, -1}, 0); got != "▁▁" {
 		t.Errorf("Sparkline of nothing = %q", got)
 	}
 }
@@ -133,7 +133,8 @@ func TestNoControlCharacters(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := told(string(rapid.SliceOf(rapid.Byte()).Draw(t, "key")), 10)
 		e.Type = string(rapid.SliceOf(rapid.Byte()).Draw(t, "type"))
-		v := viewOf(node.Report{Entries: []node.Entry{e}})
+		state := node.State{Key: e.Key, State: string(rapid.SliceOf(rapid.Byte()).Draw(t, "state"))}
+		v := viewOf(node.Report{Entries: []node.Entry{e}, States: []node.State{state}})
 		v.Nodes = append(v.Nodes, merge.Load{Result: merge.Result{Address: "b", Err: errors.New(string(rapid.SliceOf(rapid.Byte()).Draw(t, "error")))}})
 		for _, r := range Text(v, rapid.IntRange(0, 200).Draw(t, "width")) {
 			if r < ' ' && r != '\n' || r == 0x7f || r == '\u202e' {

@@ -63,7 +63,7 @@ func Keys(v merge.View, trend func(r merge.Row) []float64, width int) Table {
 
 // addMeasures adds the columns of what only some servers tell.
 func addMeasures(add func(Column, func(merge.Row) string), v merge.View) {
-	add(Column{Head: "state", Role: State, weight: 85}, func(r merge.Row) string { return r.State })
+	add(Column{Head: "state", Role: State, weight: 85}, func(r merge.Row) string { return quote.Text(r.State) })
 	add(Column{Head: "between", Right: true, weight: 50}, func(r merge.Row) string {
 		if math.IsNaN(r.Low) || math.IsNaN(r.High) {
 			return unknown
