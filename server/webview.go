@@ -111,8 +111,9 @@ func (v *webView) keys(rankings []hotkeys.Ranking) {
 
 func (v *webView) key(r *hotkeys.Report, e hotkeys.Entry) web.Key {
 	m := r.Measure(e)
+	name, digest := web.Cut(e.Key)
 	return web.Key{
-		Name: string(e.Key[:min(len(e.Key), web.NameBytesMax)]), Length: len(e.Key), DB: e.DB,
+		Name: name, Digest: digest, Length: len(e.Key), DB: e.DB,
 		Samples: m.Samples, Rate: r.Rate(e), Low: m.Low, High: m.High, Reads: m.Reads, Writes: m.Writes,
 		Share: m.Share, Certain: m.Certain, Reported: v.s.reportedQPS(r, e),
 		Measured: m.Known, Misses: m.Misses, InBytes: m.InBytes, OutBytes: m.OutBytes, CPU: m.CPU,
@@ -182,8 +183,9 @@ func (v *webView) control(all bool) {
 	}
 	states := h.controller.States(v.nowNs)
 	for _, st := range states[:min(len(states), web.StatesMax)] {
+		name, digest := web.Cut(st.Key.Name)
 		v.snap.Control.States = append(v.snap.Control.States, web.KeyState{
-			Name: st.Key.Name[:min(len(st.Key.Name), web.NameBytesMax)], Length: len(st.Key.Name), DB: st.Key.DB, State: st.State.String(), Pinned: st.Pinned,
+			Name: name, Digest: digest, Length: len(st.Key.Name), DB: st.Key.DB, State: st.State.String(), Pinned: st.Pinned,
 			Since: v.wall(st.SinceNs), Demand: st.Demand, Evidence: st.Evidence, HoldLeft: time.Duration(st.HoldNs),
 		})
 	}

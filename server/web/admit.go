@@ -50,8 +50,8 @@ func (s *Server) admitted(next http.Handler) http.Handler {
 		if from, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
 			login.Remote = from.Addr().Unmap()
 		}
-		verdict := Busy
-		if err := s.ask(func() error { verdict = s.options.Authorize(login); return nil }); err != nil {
+		verdict, err := ask(s, func() (Verdict, error) { return s.options.Authorize(login), nil })
+		if err != nil {
 			verdict = Busy
 		}
 		switch refusal, refused := refusals[verdict]; {
@@ -100,7 +100,11 @@ func bounded(next http.Handler) http.Handler {
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("X-Frame-Options", "DENY")
 		h.Set("Cache-Control", "no-store")
-		r.Body = http.MaxBytesReader(w, r.Body, 0)
+		if r.ContentLength != 0 { // -1 is one of a length that is not told
+			h.Set("Connection", "close") // else the server would wait for the body to end
+			http.Error(w, "Requests have no body here.", http.StatusRequestEntityTooLarge)
+			return
+		}
 		next.ServeHTTP(w, r)
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -57,6 +58,7 @@ type answerName struct {
 	Key    string `json:"key"`        // displayed
 	Bytes  []byte `json:"key_base64"` // at most NameBytesMax
 	Length int    `json:"key_bytes"`
+	Digest uint32 `json:"key_crc32c,omitempty"` // if Bytes are not all
 	DB     int    `json:"db"`
 }
 
@@ -135,7 +137,11 @@ type question struct {
 
 func parseQuestion(r *http.Request) (q question, err error) {
 	q.count = keysDefault
-	for name, values := range r.URL.Query() {
+	parameters, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return q, errors.New("the query is malformed")
+	}
+	for name, values := range parameters {
 		value := values[len(values)-1]
 		switch name {
 		case "count":
@@ -211,7 +217,7 @@ func answerKeys(keys []Key, windows int) []answerKey {
 	list := make([]answerKey, len(keys))
 	for i, k := range keys {
 		a := answerKey{
-			answerName:  answerName{displayed(k.Name), []byte(k.Name), k.Length, k.DB},
+			answerName:  answerName{displayed(k.Name), []byte(k.Name), k.Length, k.Digest, k.DB},
 			Type:        k.Type,
 			State:       k.State,
 			Samples:     k.Samples,
@@ -249,7 +255,7 @@ func controlOf(c Control) answerControl {
 	}
 	for _, st := range c.States {
 		a.States = append(a.States, answerState{
-			answerName: answerName{displayed(st.Name), []byte(st.Name), st.Length, st.DB},
+			answerName: answerName{displayed(st.Name), []byte(st.Name), st.Length, st.Digest, st.DB},
 			State:      st.State, Pinned: st.Pinned, SinceMs: st.Since.UnixMilli(),
 			Demand: rounded(st.Demand), Evidence: st.Evidence, HoldLeftMs: roundedUp(st.HoldLeft),
 		})

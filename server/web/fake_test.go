@@ -132,9 +132,9 @@ func sampleSnapshot(keys int, random *rand.Rand) *Snapshot {
 		snap.Keys[ByWrites] = []Key{second, first}
 		snap.Control.Hot, snap.Control.Warming = 2, 1
 		snap.Control.States = []KeyState{
-			{first.Name, first.Length, 0, "hot", false, begin.Add(-40 * time.Second), first.Rate, 0, 21 * time.Second},
-			{second.Name, second.Length, 0, "warming", false, begin.Add(-time.Second), second.Rate, 1, 0},
-			{"launch:2027", 11, 0, "hot", true, begin.Add(-9 * time.Minute), 120, 0, 0},
+			{first.Name, 0, first.Length, 0, "hot", false, begin.Add(-40 * time.Second), first.Rate, 0, 21 * time.Second},
+			{second.Name, 0, second.Length, 0, "warming", false, begin.Add(-time.Second), second.Rate, 1, 0},
+			{"launch:2027", 0, 11, 0, "hot", true, begin.Add(-9 * time.Minute), 120, 0, 0},
 		}
 	}
 	return snap

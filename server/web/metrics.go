@@ -165,7 +165,7 @@ func appendKeys(text []byte, keys []Key) []byte {
 		labels = append(labels, `{db="`...)
 		labels = strconv.AppendInt(labels, int64(keys[i].DB), 10)
 		labels = append(labels, `",key="`...)
-		labels = append(labels, labelEscapes.Replace(label(keys[i].Name, keys[i].Length))...)
+		labels = append(labels, labelEscapes.Replace(label(&keys[i]))...)
 		labels = append(labels, `"} `...)
 		ends[i] = len(labels)
 	}

@@ -86,7 +86,8 @@ type Window struct {
 
 // Key is a key of the window with its measures. Rates are per second.
 type Key struct {
-	Name   string // its first NameBytesMax bytes
+	Name   string // as Cut returns it
+	Digest uint32 // likewise
 	Length int    // of the whole name, bytes
 	DB     int
 	Type   string // of its value; "none" if there is none
@@ -145,7 +146,8 @@ const (
 
 // KeyState is a key that is not in its normal state.
 type KeyState struct {
-	Name     string // its first NameBytesMax bytes
+	Name     string // as Cut returns it
+	Digest   uint32 // likewise
 	Length   int    // of the whole name, bytes
 	DB       int
 	State    string // warming or hot

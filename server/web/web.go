@@ -52,7 +52,8 @@ type Options struct {
 // ErrBusy says that something that is past its time has the data.
 var ErrBusy = errors.New("busy with something that takes longer than it should; see SCRIPT KILL and FUNCTION KILL")
 
-// Limits of a connection. Requests have no bodies here, and answers are of a megabyte at most.
+// Limits of a connection. Requests have no bodies here, and answers are of a megabyte at most, of eight if all
+// names are long and of bytes that have to be escaped.
 const (
 	connectionsMax = 64
 	headerBytesMax = 16 << 10
@@ -109,14 +110,9 @@ func (s *Server) routes() http.Handler {
 
 // health answers whether commands are served. It tells nothing else, so anybody may know.
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
-	err := s.ask(func() error {
-		if s.options.Authorize(Login{}) == Busy {
-			return ErrBusy
-		}
-		return nil
-	})
+	verdict, err := ask(s, func() (Verdict, error) { return s.options.Authorize(Login{}), nil })
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	if err != nil {
+	if err != nil || verdict == Busy {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		_, _ = w.Write([]byte("busy\n"))
 		return
@@ -124,34 +120,42 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write([]byte("ok\n"))
 }
 
+// answered is what fn of ask returned.
+type answered[T any] struct {
+	value T
+	err   error
+}
+
 // ask runs fn, which asks the server something, and gives up when that takes too long. What still waits then ends when the
 // server is free again; there are at most questionsMax of those, so that whoever keeps asking a busy server piles up nothing.
-func (s *Server) ask(fn func() error) error {
+// So fn must not write to what its caller uses afterwards.
+func ask[T any](s *Server, fn func() (T, error)) (none T, err error) {
 	deadline := time.NewTimer(askTimeout)
 	defer deadline.Stop()
 	select {
 	case s.questions <- struct{}{}:
 	case <-deadline.C:
-		return ErrBusy
+		return none, ErrBusy
 	}
-	done := make(chan error, 1)
+	done := make(chan answered[T], 1)
 	if !s.begin(func() {
 		defer func() { <-s.questions }()
-		done <- s.recovered(fn)
+		value, err := recovered(s, fn)
+		done <- answered[T]{value, err}
 	}) {
 		<-s.questions
-		return http.ErrServerClosed
+		return none, http.ErrServerClosed
 	}
 	select {
-	case err := <-done:
-		return err
+	case a := <-done:
+		return a.value, a.err
 	case <-deadline.C:
-		return ErrBusy
+		return none, ErrBusy
 	}
 }
 
 // recovered is fn, but a fault of ours costs the request only.
-func (s *Server) recovered(fn func() error) (err error) {
+func recovered[T any](s *Server, fn func() (T, error)) (value T, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			s.options.Logger.Error("panic while answering over HTTP", "panic", fault, "stack", string(debug.Stack()))
@@ -175,16 +179,8 @@ func (s *Server) begin(fn func()) bool {
 }
 
 // snapshot returns one that is at most half a second old, and has all if that is wanted.
-func (s *Server) snapshot(all bool) (snap *Snapshot, err error) {
-	err = s.ask(func() error {
-		var failed error
-		snap, failed = s.recent.get(all)
-		return failed
-	})
-	if err != nil {
-		return nil, err
-	}
-	return snap, nil
+func (s *Server) snapshot(all bool) (*Snapshot, error) {
+	return ask(s, func() (*Snapshot, error) { return s.recent.get(all) })
 }
 
 // Serve answers on the listeners from now on, and no longer on those before, which are closed when it returns. Without

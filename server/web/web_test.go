@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -83,6 +84,8 @@ func TestPaths(t *testing.T) {
 		"/api/hotkeys?count=1x":  {400, "application/json"},
 		"/api/hotkeys?type=some": {400, "application/json"},
 		"/api/hotkeys?db=1":      {400, "application/json"},
+		"/api/hotkeys?count=%zz": {400, "application/json"},
+		"/api/hotkeys?count=1;a": {400, "application/json"},
 		"/index.html":            {404, "text/plain; charset=utf-8"},
 		"/../web.go":             {404, "text/plain; charset=utf-8"},
 		"/favicon.ico":           {404, "text/plain; charset=utf-8"},
@@ -100,6 +103,29 @@ func TestPaths(t *testing.T) {
 	_, _, h := get(t, address, "/page.js", nil)
 	if status, _, _ := get(t, address, "/page.js", func(r *http.Request) { r.Header.Set("If-None-Match", h.Get("ETag")) }); status != http.StatusNotModified {
 		t.Errorf("an unchanged file is sent again: %d", status)
+	}
+}
+
+// TestNoBodies: a body is neither read nor waited for.
+func TestNoBodies(t *testing.T) {
+	_, address := sample(3).serve(t)
+	for _, request := range []string{"Content-Length: 9\r\n\r\n", "Content-Length: 99999999\r\n\r\nsome", "Transfer-Encoding: chunked\r\n\r\n5\r\n"} {
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if _, err := io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n"+request); err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		if response.StatusCode != http.StatusRequestEntityTooLarge || !response.Close {
+			t.Errorf("%q: %v, closed %v", request, response.Status, response.Close)
+		}
 	}
 }
 
@@ -285,7 +311,7 @@ func TestFault(t *testing.T) {
 	if _, err := s.snapshot(true); !errors.Is(err, errFault) {
 		t.Errorf("%v", err)
 	}
-	if err := s.ask(func() error { return nil }); err != nil {
+	if _, err := ask(s, func() (bool, error) { return true, nil }); err != nil {
 		t.Errorf("afterwards: %v", err)
 	}
 	s.Wait()
@@ -326,7 +352,7 @@ func TestServeElsewhere(t *testing.T) {
 	}
 	s.Serve(nil)
 	s.Wait()
-	if err := s.ask(func() error { return nil }); err == nil {
+	if _, err := ask(s, func() (bool, error) { return true, nil }); err == nil {
 		t.Error("something began after the end")
 	}
 }

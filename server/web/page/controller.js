@@ -1,7 +1,7 @@
 // The controller's part of the page: which keys are warming or hot, and why.
 
 import { element } from "./charts.js";
-import { bytes, count, duration, full, short } from "./format.js";
+import { bytes, count, duration, full, identity, short } from "./format.js";
 
 const units = {
   qps: { name: "accesses/s", write: short },
@@ -24,7 +24,7 @@ export function showController(c, takenMs) {
   const scale = Math.max(1, 1.25 * c.promote, ...c.states.map((s) => s.demand));
   const order = c.states.toSorted((a, b) => rankOf(a) - rankOf(b) || b.demand - a.demand);
   order.forEach((s, i) => {
-    const id = s.db + " " + s.key_base64 + " " + s.key_bytes;
+    const id = identity(s);
     present.add(id);
     let row = rows.get(id);
     if (!row) rows.set(id, (row = stateRow()));

@@ -1,4 +1,4 @@
-// Numbers and times as the page writes them. Everything here returns plain text.
+// Numbers, times and keys as the page writes and knows them. Everything here returns plain text.
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const tenths = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
@@ -6,6 +6,11 @@ const tenths = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
 /** A number in full, with a tenth if it is small. */
 export function full(n) {
   return (Math.abs(n) < 10 ? tenths : whole).format(n);
+}
+
+/** What makes a key one, of an answer's key or state: of a long name the bytes are not all there. */
+export function identity(data) {
+  return [data.db, data.key_base64, data.key_bytes, data.key_crc32c ?? ""].join(" ");
 }
 
 function scaled(n, step, units) {

@@ -2,7 +2,7 @@
 // reader is reading stay where they are.
 
 import { draw, element, inWords, shape, ticks } from "./charts.js";
-import { bytes, cores, duration, full, percent, short } from "./format.js";
+import { bytes, cores, duration, full, identity, percent, short } from "./format.js";
 
 const nameBytesMax = 512; // of a name that the server sends
 
@@ -44,7 +44,7 @@ export function showKeys(answer) {
   const axis = axisOf(answer);
   const fresh = [];
   answer.keys.forEach((data, i) => {
-    const id = data.db + " " + data.key_base64 + " " + data.key_bytes;
+    const id = identity(data);
     let r = rows.get(id);
     if (!r) {
       r = makeRow(id);

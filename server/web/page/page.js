@@ -2,7 +2,7 @@
 
 import { draw, inWords } from "./charts.js";
 import { showController } from "./controller.js";
-import { clock, count, duration, full, percent, short } from "./format.js";
+import { clock, count, duration, full, identity, percent, short } from "./format.js";
 import { holdOrder, moveFocus, setFilter, showKeys } from "./list.js";
 
 const at = (id) => document.getElementById(id);
@@ -137,12 +137,12 @@ let announcedMs = 0;
 function tellNews(before, now, restarted) {
   const news = [];
   if (restarted) news.push("The server was restarted.");
-  const states = new Map((before?.controller.states ?? []).map((s) => [s.db + " " + s.key_base64, s.state]));
+  const states = new Map((before?.controller.states ?? []).map((s) => [identity(s), s.state]));
   for (const s of now.controller.states) {
-    if (before && states.get(s.db + " " + s.key_base64) !== s.state) news.push(s.key.slice(0, 60) + " is " + s.state + ".");
+    if (before && states.get(identity(s)) !== s.state) news.push(s.key.slice(0, 60) + " is " + s.state + ".");
   }
   const top = now.keys[0], was = before?.keys[0];
-  if (top && top.certain && (!was || was.key_base64 !== top.key_base64) && now.taken_ms - announcedMs > announcedEveryMs) {
+  if (top && top.certain && (!was || identity(was) !== identity(top)) && now.taken_ms - announcedMs > announcedEveryMs) {
     announcedMs = now.taken_ms;
     news.push("Hottest is " + top.key.slice(0, 60) + " with " + full(top.qps) + " accesses a second.");
   }
