@@ -72,7 +72,7 @@ type Server struct {
 	handler   http.Handler
 	recent    recent
 	questions chan struct{} // has an element for each that is being answered
-	slots     chan struct{} // has an element for each connection
+	places    *places       // of connections
 
 	going sync.WaitGroup // what runs on goroutines; it grows under mu
 
@@ -88,7 +88,7 @@ func New(o Options) *Server {
 	s := &Server{
 		options:   o,
 		questions: make(chan struct{}, questionsMax),
-		slots:     make(chan struct{}, connectionsMax),
+		places:    newPlaces(connectionsMax),
 	}
 	s.recent = recent{take: o.Snapshot, now: time.Now}
 	s.handler = s.routes()
@@ -205,11 +205,12 @@ func (s *Server) Serve(listeners []net.Listener) {
 		ReadTimeout:       readTimeout,
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
+		ConnState:         s.places.changed,
 		ErrorLog:          slog.NewLogLogger(s.options.Logger.Handler(), slog.LevelDebug),
 	}
 	s.serving = serving
 	for _, l := range listeners {
-		s.going.Go(func() { _ = serving.Serve(&limited{l, s.slots}) }) // until l is closed
+		s.going.Go(func() { _ = serving.Serve(&limited{l, s.places}) }) // until l is closed
 	}
 }
 

@@ -364,7 +364,7 @@ func TestConnectionLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	bounded := &limited{l, make(chan struct{}, 1)}
+	bounded := &limited{l, newPlaces(1)}
 	accepted := make(chan net.Conn)
 	go func() {
 		for {
@@ -396,6 +396,32 @@ func TestConnectionLimit(t *testing.T) {
 	l.Close()
 	if _, more := <-accepted; more {
 		t.Error("a third connection")
+	}
+}
+
+// TestIdleConnectionsMakeRoom: those who keep their connections between requests do not keep others out.
+func TestIdleConnectionsMakeRoom(t *testing.T) {
+	_, address := sample(3).serve(t)
+	for range connectionsMax + 10 {
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if _, err := io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		if response.StatusCode != 200 || response.Close {
+			t.Errorf("%v, closed %v", response.Status, response.Close)
+		}
+	}
+	if status, _, _ := get(t, address, "/healthz", nil); status != 200 {
+		t.Errorf("who comes after them: %d", status)
 	}
 }
 
