@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"image/png"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -198,6 +199,21 @@ func TestOneOfTwoFails(t *testing.T) {
 	if code, _, errors := kvhot(t, "top", "--once", "--type", "read", "-a", a.Addr); code != 1 || !strings.Contains(errors, "cannot rank by reads") {
 		t.Errorf("status %d: %s", code, errors)
 	}
+}
+
+// TestOneHangs: the others are seen meanwhile.
+func TestOneHangs(t *testing.T) {
+	s := valkeytest.New(t)
+	s.Window(100, 1000, valkeytest.Entry{Key: "k", QPS: 90})
+	hangs, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hangs.Close()
+	r := start(t, "top", "--json", "-i", "0.1", "--timeout", "3600", "-a", hangs.Addr().String(), "-a", s.Addr)
+	r.until(`"error":"no answer yet"`)
+	r.until(`"key":"k"`)
+	r.end()
 }
 
 // TestErrorsDoNothing: what a server answers with an error is shown, and does nothing to the terminal.

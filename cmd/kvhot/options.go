@@ -46,6 +46,7 @@ type options struct {
 
 	args  []string
 	nodes []*node.Node
+	late  []chan answer // of each node, one that a refresh did not wait for
 }
 
 // intervalMax is as far as two refreshes may be apart, in seconds.

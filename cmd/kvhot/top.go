@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/gdamore/tcell/v2"
@@ -103,16 +102,68 @@ func failures(v merge.View) error {
 	return errors.Join(list...)
 }
 
-// ask asks all nodes at the same time.
+// lateAfter is how long a refresh waits for its nodes, if the interval is not longer: one that hangs must not keep the others
+// from being seen.
+const lateAfter = time.Second
+
+// errLate is of a node that has been asked.
+var errLate = errors.New("no answer yet")
+
+// answer is what one node said.
+type answer struct {
+	by node.Ranking
+	merge.Result
+}
+
+// ask asks all nodes at the same time. One that is late is not asked again before it has answered or failed.
 func (o *options) ask(ctx context.Context, by node.Ranking) merge.View {
-	results := make([]merge.Result, len(o.nodes))
-	var wait sync.WaitGroup
-	for i, n := range o.nodes {
-		wait.Go(func() {
-			report, err := n.Hot(ctx, node.Query{By: by, DB: o.db, Count: o.count})
-			results[i] = merge.Result{Address: n.Address, Report: report, Err: err}
-		})
+	if o.late == nil {
+		o.late = make([]chan answer, len(o.nodes))
 	}
-	wait.Wait()
+	patience := max(lateAfter, duration(o.interval))
+	if o.once {
+		patience = 2 * duration(o.timeout) // what is asked fails before
+	}
+	enough, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for i, n := range o.nodes {
+		if o.late[i] == nil {
+			o.late[i] = make(chan answer, 1)
+			go o.askOne(ctx, n, by, o.late[i])
+		}
+	}
+	results := make([]merge.Result, len(o.nodes))
+	for i, n := range o.nodes {
+		results[i] = merge.Result{Address: n.Address, Err: errLate}
+		if a, ok := receive(enough, o.late[i]); ok {
+			o.late[i] = nil
+			if a.by == by { // else the user has changed his mind
+				results[i] = a.Result
+			}
+		}
+	}
 	return merge.Of(time.Now(), by, results, o.count)
+}
+
+// receive waits for an answer as long as ctx goes on, and takes one that is there in any case.
+func receive(ctx context.Context, from <-chan answer) (a answer, ok bool) {
+	select {
+	case a = <-from:
+		return a, true
+	case <-ctx.Done():
+	}
+	select {
+	case a = <-from:
+		return a, true
+	default:
+		return a, false
+	}
+}
+
+// askOne asks a node.
+func (o *options) askOne(ctx context.Context, n *node.Node, by node.Ranking, to chan<- answer) {
+	ctx, cancel := context.WithTimeout(ctx, duration(o.timeout))
+	defer cancel()
+	report, err := n.Hot(ctx, node.Query{By: by, DB: o.db, Count: o.count})
+	to <- answer{by, merge.Result{Address: n.Address, Report: report, Err: err}}
 }

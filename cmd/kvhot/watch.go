@@ -62,6 +62,7 @@ type watcher struct {
 	write func(address string, e node.Event, current bool) error
 	// states are those last told of each node's keys, so that after a lost connection the changes are told.
 	states map[*node.Node]map[watchedKey]string
+	warned map[*node.Node]string // what was last said of each, "" after it was well
 }
 
 // watchedKey is what makes a key one.
@@ -72,7 +73,7 @@ type watchedKey struct {
 
 // watch prints transitions as they happen, after what is hot already.
 func watch(ctx context.Context, o *options, out output) error {
-	w := &watcher{o: o, out: out, states: map[*node.Node]map[watchedKey]string{}}
+	w := &watcher{o: o, out: out, states: map[*node.Node]map[watchedKey]string{}, warned: map[*node.Node]string{}}
 	switch {
 	case o.json:
 		w.write = export.NewJSON(out).Event
@@ -151,11 +152,22 @@ func (w *watcher) tell(n *node.Node, e node.Event, current bool) error {
 	return w.write(n.Address, e, current)
 }
 
-// warn writes a line that is no event.
+// warn writes a line that is no event, once as long as it stays so.
 func (w *watcher) warn(n *node.Node, text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.warned[n] == text {
+		return
+	}
+	w.warned[n] = text
 	fmt.Fprintf(w.out.errors, "kvhot: %s: %s\n", n.Address, quote.Sentence(text))
+}
+
+// well says that a node is.
+func (w *watcher) well(n *node.Node) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.warned, n)
 }
 
 // found asks for a node's states and tells those that differ from what was told before.
@@ -194,6 +206,7 @@ func (w *watcher) listen(ctx context.Context, n *node.Node) error {
 	for {
 		var failed error // of writing
 		err := n.Listen(ctx, func() error {
+			w.well(n)
 			if !n.Controlled(ctx) {
 				w.warn(n, "the controller is off: CONFIG SET hotkeys-promote-qps turns it on")
 			}
@@ -219,7 +232,6 @@ func (w *watcher) poll(ctx context.Context, n *node.Node) error {
 	if err != nil {
 		return err
 	}
-	lost := false
 	for {
 		r, err := n.Hot(ctx, node.Query{By: node.ByAll, DB: w.o.db})
 		wait := retryPause
@@ -227,12 +239,11 @@ func (w *watcher) poll(ctx context.Context, n *node.Node) error {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
-			if !lost {
-				w.warn(n, fmt.Sprintf("%v; trying again", err))
-			}
+			w.warn(n, fmt.Sprintf("%v; trying again", err))
 		case r.TopK == 0:
 			w.warn(n, "tracking is off: CONFIG SET hotkeys-top-k 16 turns it on")
 		default:
+			w.well(n)
 			wait = judge.Length(r) / 2
 			for _, e := range j.Take(r) {
 				if err := w.tell(n, e, false); err != nil {
@@ -240,7 +251,6 @@ func (w *watcher) poll(ctx context.Context, n *node.Node) error {
 				}
 			}
 		}
-		lost = err != nil
 		if !pause(ctx, wait) {
 			return nil
 		}
