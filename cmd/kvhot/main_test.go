@@ -214,6 +214,10 @@ func TestOneHangs(t *testing.T) {
 	r.until(`"error":"no answer yet"`)
 	r.until(`"key":"k"`)
 	r.end()
+	code, _, errors := kvhot(t, "top", "--once", "--timeout", "0.1", "-a", hangs.Addr().String())
+	if want := "kvhot: " + hangs.Addr().String() + ": no answer within 100ms\n"; code != 1 || errors != want {
+		t.Errorf("%d %q, want %q", code, errors, want)
+	}
 }
 
 // TestErrorsDoNothing: what a server answers with an error is shown, and does nothing to the terminal.
