@@ -250,15 +250,16 @@ func (v *View) releaseEmpty(sh *shard, t *table, db int) {
 }
 
 // draw calls fn with up to n entries of the view's database from a random place on. It goes round once: an entry may come
-// twice if there are fewer. fn must not keep the entry.
+// twice if there are fewer, and each comes. fn must not keep the entry.
 func (v *View) draw(n int, volatile bool, fn func(pos uint64, e Entry)) {
 	d := drawing{left: n, volatile: volatile, fn: fn}
 	pos := v.random.Uint64()
-	for range shardCount + 1 {
-		if d.left == 0 {
-			return
-		}
+	for shards := shardCount; shards >= 0 && d.left > 0; shards-- {
+		first := !d.begun
 		d.fromShard(v, pos)
+		if first && d.begun {
+			shards = shardCount // it comes round to this one, of which the first entries were left out
+		}
 		pos = (pos>>(64-shardBits) + 1) << (64 - shardBits) // wraps
 	}
 }
