@@ -15,7 +15,9 @@ import (
 // Sampling only discovers keys. Once an access to a key has been recorded the
 // key is held, and every further access to it in the window is counted, one by
 // one. Whoever looks keys up keeps a mark where it has the key anyway (a bit of the
-// entry's header): see [Recorder.AccessMarkable].
+// entry's header): see [Recorder.AccessMarkable]. Where there is no key, and when one is
+// made, it asks ([Recorder.AccessMissing], [Recorder.Marks]): a lock that is set and
+// deleted over and over is held all the time.
 //
 // # The estimate
 //

@@ -90,11 +90,11 @@ const (
 func (r *Recorder) Access(hash uint64, name []byte, db int, op Op) {
 	r.skip--
 	if r.skip < 0 {
-		r.record(hash, name, db, op, false, false)
+		r.record(hash, name, db, op, false)
 	}
 }
 
-// Holds tells whether keys are held, and AccessMarkable is worth its while.
+// Holds tells whether keys are held, and the methods below are worth their while.
 func (r *Recorder) Holds() bool { return r.holds != nil }
 
 // AccessMarkable is Access for a key that can bear a mark, by which the caller knows that it is held without looking
@@ -102,37 +102,56 @@ func (r *Recorder) Holds() bool { return r.holds != nil }
 // that mark a key at the same time may lose a mark, or leave one that means nothing any more: that costs precision and nothing else.
 func (r *Recorder) AccessMarkable(hash uint64, name []byte, db int, op Op, marked bool) (mark bool) {
 	if marked {
-		place := int32(none)
-		if r.holds != nil {
-			place = r.holds.find(hashOf(hash, db))
-		}
-		if marked = place != none; marked { // if not, the key was held in a window that is over
-			r.live.held.counts[place][op.side()]++
-		}
+		marked = r.countHeld(hash, db, op) // if not, the key was held in a window that is over
 	}
 	r.skip--
 	if r.skip < 0 {
-		return r.record(hash, name, db, op, marked, true) || marked
+		return r.record(hash, name, db, op, marked)
 	}
 	return marked
 }
 
-func (r *Recorder) record(hash uint64, name []byte, db int, op Op, counted, markable bool) (mark bool) {
+// AccessMissing is Access for a key that does not exist, and so has nothing to bear a mark.
+func (r *Recorder) AccessMissing(hash uint64, name []byte, db int, op Op) {
+	counted := r.holds != nil && r.countHeld(hash, db, op)
+	r.skip--
+	if r.skip < 0 {
+		r.record(hash, name, db, op, counted)
+	}
+}
+
+// Marks tells whether a key that is new bears a mark from the beginning: it was held before it existed.
+func (r *Recorder) Marks(hash uint64, db int) bool {
+	return r.holds != nil && r.holds.find(hashOf(hash, db)) != none
+}
+
+// countHeld counts an access if its key is held, and tells whether it did.
+func (r *Recorder) countHeld(hash uint64, db int, op Op) bool {
+	if r.holds == nil {
+		return false
+	}
+	place := r.holds.find(hashOf(hash, db))
+	if place == none {
+		return false
+	}
+	r.live.held.counts[place][op.side()]++
+	return true
+}
+
+// record takes an access into the batch, and tells whether its key is held from now on. counted is whether countHeld has
+// counted it.
+func (r *Recorder) record(hash uint64, name []byte, db int, op Op, counted bool) (held bool) {
 	r.draw()
 	hash = hashOf(hash, db)
 	place := int32(none)
 	if r.holds != nil {
-		if markable {
-			place = r.holds.admit(hash, name, db)
-		} else {
-			place = r.holds.find(hash)
-		}
+		place = r.holds.admit(hash, name, db)
 	}
 	if len(r.batch) >= batchMax && (r.charged > 0 || len(r.batch) == commandMax) {
 		r.count()
 	}
-	r.batch = append(r.batch, access{hash: hash, name: name, db: int32(db), held: place, op: op, counted: counted && place != none})
-	return markable && place != none
+	r.batch = append(r.batch, access{hash: hash, name: name, db: int32(db), held: place, op: op, counted: counted})
+	return place != none
 }
 
 // draw chooses the next access to record.

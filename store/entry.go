@@ -129,6 +129,11 @@ func (e Entry) ExpireAt() int64 {
 // the Unix time in seconds.
 func (e Entry) AccessWord() uint32 { return atomic.LoadUint32(e.access()) &^ heldMark }
 
+// setAccessWord says when the key was last used, or how often. Whether it is held is another matter.
+func (e Entry) setAccessWord(word uint32) {
+	atomic.StoreUint32(e.access(), word|atomic.LoadUint32(e.access())&heldMark)
+}
+
 // Key returns the key. It aliases the store.
 func (e Entry) Key() []byte {
 	field := e.keyField()

@@ -1,7 +1,5 @@
 package store
 
-import "sync/atomic"
-
 // The commands on keys, whatever they hold. None of them looks at a value: where a key goes, its value goes as it is.
 //
 // A command on two keys may find either expired and remove it, which is a write, after which the entry of the other one
@@ -89,7 +87,7 @@ func (v *View) putIn(db int, key []byte, val value, deadline int64, used uint32,
 		v.countWrite(pos, key)
 		v.event(ClassNew, "new", key)
 	}
-	atomic.StoreUint32(v.put(pos, key, val, deadline).access(), used)
+	v.put(pos, key, val, deadline).setAccessWord(used)
 }
 
 // ExpireCond are the conditions under which Expire acts; all that are set must hold.

@@ -78,8 +78,10 @@ func (v *View) take(key []byte) bool {
 func (v *View) count(pos uint64, key []byte, e Entry, op hotkeys.Op) {
 	switch {
 	case v.rec == nil:
-	case e.seg == nil || !v.rec.Holds():
+	case !v.rec.Holds():
 		v.rec.Access(pos, key, v.db, op)
+	case e.seg == nil:
+		v.rec.AccessMissing(pos, key, v.db, op)
 	default:
 		v.countMarkable(pos, key, e, op)
 	}
@@ -105,6 +107,14 @@ func (v *View) countWrite(pos uint64, key []byte) {
 		e = v.find(pos, key)
 	}
 	v.count(pos, key, e, hotkeys.Write)
+}
+
+// markOf returns the mark that a new key bears.
+func (v *View) markOf(pos uint64) uint32 {
+	if v.rec != nil && v.rec.Marks(pos, v.db) {
+		return heldMark
+	}
+	return 0
 }
 
 // marksHeld tells whether entries are marked whose keys are held: see hotkeys.Recorder.
@@ -207,11 +217,13 @@ func (v *View) write(t *table, pos uint64, r *record) Entry {
 	g := t.segment(pos)
 	slot := g.find(pos, r.key)
 	if slot == nil {
+		r.access |= v.markOf(pos)
 		return v.insert(t, pos, r)
 	}
 	e := g.entry(*slot)
 	if e.expired(v.deadMs) {
 		v.stats.Expired++
+		r.access |= v.markOf(pos)
 	} else if v.noTouch || v.store.eviction.counting { // who counts uses has done so when the key was looked up
 		r.access = *e.access()
 	} else {

@@ -7,7 +7,6 @@ import (
 	"iter"
 	"math"
 	"slices"
-	"sync/atomic"
 
 	"kvserver/store/intset"
 	"kvserver/store/listpack"
@@ -57,9 +56,9 @@ func (v *View) Restore(key, payload []byte, o RestoreOptions) error {
 	e := v.put(v.position(key), key, val, deadline)
 	switch counting := v.store.eviction.counting; {
 	case !counting:
-		atomic.StoreUint32(e.access(), uint32(max(int64(v.clock())-o.IdleSeconds, secondsMin)))
+		e.setAccessWord(uint32(max(int64(v.clock())-o.IdleSeconds, secondsMin)))
 	case o.Uses >= 0:
-		atomic.StoreUint32(e.access(), counterWord(uint8(o.Uses), v.clock()))
+		e.setAccessWord(counterWord(uint8(o.Uses), v.clock()))
 	}
 	v.event(ClassGeneric, "restore", key)
 	return nil
