@@ -165,7 +165,7 @@ func (o *options) askOne(ctx context.Context, n *node.Node, by node.Ranking, to 
 	ctx, cancel := context.WithTimeout(ctx, duration(o.timeout))
 	defer cancel()
 	report, err := n.Hot(ctx, node.Query{By: by, DB: o.db, Count: o.count})
-	if errors.Is(err, context.DeadlineExceeded) {
+	if node.IsTimeout(err) {
 		err = fmt.Errorf("no answer within %v", duration(o.timeout))
 	}
 	to <- answer{by, merge.Result{Address: n.Address, Report: report, Err: err}}

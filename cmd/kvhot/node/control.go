@@ -24,7 +24,8 @@ type State struct {
 }
 
 // States asks which keys are not in the normal state.
-func (n *Node) States(ctx context.Context) ([]State, error) {
+func (n *Node) States(ctx context.Context) (_ []State, err error) {
+	defer n.malformed(&err)
 	v, err := n.client.Do(ctx, "HOTKEYS", "STATES").Result()
 	if err != nil {
 		if !answered(err) {
@@ -102,7 +103,8 @@ func eventOf(channel, payload string, at time.Time) (Event, error) {
 
 // Listen subscribes to the transitions and calls subscribed once it is, then event for each, until the connection fails
 // or ctx ends. What is published is seen from before the call of subscribed.
-func (n *Node) Listen(ctx context.Context, subscribed func() error, event func(Event)) error {
+func (n *Node) Listen(ctx context.Context, subscribed func() error, event func(Event)) (err error) {
+	defer n.malformed(&err)
 	sub := n.client.PSubscribe(ctx, eventChannels+"*")
 	defer sub.Close()
 	// A connection that is read from does not look at ctx.
@@ -129,7 +131,7 @@ func (n *Node) Listen(ctx context.Context, subscribed func() error, event func(E
 			continue
 		}
 		// No message within the time-out is nothing; no answer to a PING after it is the end.
-		if quiet++; !isTimeout(err) || quiet > 1 || ctx.Err() != nil {
+		if quiet++; !IsTimeout(err) || quiet > 1 || ctx.Err() != nil {
 			return err
 		}
 		if err := sub.Ping(ctx); err != nil {

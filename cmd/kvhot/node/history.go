@@ -31,7 +31,8 @@ type HistoryQuery struct {
 }
 
 // History asks for the completed windows that the server keeps and returns them oldest first.
-func (n *Node) History(ctx context.Context, q HistoryQuery) ([]Window, error) {
+func (n *Node) History(ctx context.Context, q HistoryQuery) (_ []Window, err error) {
+	defer n.malformed(&err)
 	args := []any{"HOTKEYS", "HISTORY"}
 	if q.Windows > 0 {
 		args = append(args, "COUNT", q.Windows)

@@ -113,7 +113,8 @@ type Report struct {
 }
 
 // Hot asks for the hot keys of the last completed window, in one round trip once it is known what the server can do.
-func (n *Node) Hot(ctx context.Context, q Query) (Report, error) {
+func (n *Node) Hot(ctx context.Context, q Query) (_ Report, err error) {
+	defer n.malformed(&err)
 	pipe := n.client.Pipeline()
 	hot := pipe.Do(ctx, n.hotArgs(q)...)
 	info := n.optional(ctx, pipe, "INFO", "hotkeys", "stats", "cpu")

@@ -91,6 +91,15 @@ func answered(err error) bool {
 	return errors.As(err, &reply)
 }
 
+// malformed makes an error of a panic, and belongs deferred: go-redis makes room for as many elements as a server announces, and
+// panics if that is more than there can be.
+func (n *Node) malformed(err *error) {
+	if fault := recover(); fault != nil {
+		n.lost()
+		*err = fmt.Errorf("malformed reply: %v", fault)
+	}
+}
+
 // lost forgets what the server refused and used: after a failure of the connection another one may answer.
 func (n *Node) lost() {
 	clear(n.refused)
@@ -135,8 +144,8 @@ func (n *Node) cpuPercent(at time.Time, info fields) float64 {
 	return 100 * (seconds - before.seconds) / elapsed
 }
 
-// isTimeout reports whether an error is that nothing came in time.
-func isTimeout(err error) bool {
+// IsTimeout reports whether an error is that nothing came in time, whoever noticed: the connection or the context.
+func IsTimeout(err error) bool {
 	var failed net.Error
 	return errors.As(err, &failed) && failed.Timeout()
 }

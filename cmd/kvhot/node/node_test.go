@@ -104,6 +104,26 @@ func TestAfterALossEverythingIsAskedAgain(t *testing.T) {
 	}
 }
 
+// TestHugeLengths: a server that announces more than there can be does not end the program.
+func TestHugeLengths(t *testing.T) {
+	for _, reply := range []string{"*9223372036854775807\r\n", "$9223372036854775800\r\n", "%4611686018427387903\r\n"} {
+		s := valkeytest.New(t)
+		s.Reply("HOTKEYS GET TYPE ALL WITHSTATS", reply)
+		s.Reply("HOTKEYS HISTORY", reply)
+		s.Reply("HOTKEYS STATES", reply)
+		n := open(t, s.Addr, 3)
+		if _, err := n.Hot(t.Context(), all); err == nil {
+			t.Errorf("%q: hot keys", reply)
+		}
+		if _, err := n.History(t.Context(), HistoryQuery{DB: -1}); err == nil {
+			t.Errorf("%q: a history", reply)
+		}
+		if _, err := n.States(t.Context()); err == nil {
+			t.Errorf("%q: states", reply)
+		}
+	}
+}
+
 // TestPermissions: what a user may not do is left out, and asked once; hot keys he must be allowed to see.
 func TestPermissions(t *testing.T) {
 	s := valkeytest.New(t)

@@ -44,7 +44,7 @@ var helpLines = []string{
 	"share     of the accesses of all nodes",
 	"reads     of the key's accesses; the rest writes",
 	"cpu       of one core, spent for the key",
-	"~         may be noise: what was counted is within the error",
+	"~         may be noise: no hotter than what is not tracked",
 	"× average a node's load against the mean; ▲ from 1.5: a hot key is probably there",
 }
 

@@ -156,7 +156,7 @@ func TestNotes(t *testing.T) {
 10.0.0.2:6379: no window is complete yet, or it was discarded
 10.0.0.3:6379: no key was accessed in the window
 last: tracking is off; CONFIG SET hotkeys-top-k 16 turns it on
-~ may be noise: what was counted is within the error of the count`
+~ may be noise: no hotter than keys that are not tracked`
 	if got != want {
 		t.Errorf("notes:\n%s\nwant\n%s", got, want)
 	}

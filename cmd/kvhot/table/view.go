@@ -191,7 +191,7 @@ func Notes(v merge.View) []string {
 		}
 	}
 	if slices.ContainsFunc(v.Rows, func(r merge.Row) bool { return r.Certain == 0 }) {
-		notes = append(notes, "~ may be noise: what was counted is within the error of the count")
+		notes = append(notes, "~ may be noise: no hotter than keys that are not tracked")
 	}
 	return notes
 }
