@@ -91,7 +91,7 @@ func TestCostsUnknown(t *testing.T) {
 	if m := r.Measure(r.Entries[0]); !m.Known || m.Samples != 3*commandMax || m.Misses != 0 || math.Abs(m.InBytes-1<<19) > 1 {
 		t.Errorf("a long command: %+v", m)
 	}
-	if got := cap(f.Recorder(0).batch); got > 2*batchMax {
+	if got := cap(f.Recorder(0).batch); got > batchKept {
 		t.Errorf("a batch of %d is kept", got)
 	}
 	o.Measures = false
@@ -102,6 +102,27 @@ func TestCostsUnknown(t *testing.T) {
 	r = f.Report(Query{DB: AllDBs})
 	if m := r.Measure(r.Entries[0]); m.Known || m.Reads != 0.5 {
 		t.Errorf("measures off: %+v", m)
+	}
+}
+
+// Recording allocates nothing, whether costs are wanted or not, in pipelines of any usual depth.
+func TestBatchesAllocateNothing(t *testing.T) {
+	for _, measures := range []bool{true, false} {
+		o := every(10)
+		o.Measures = measures
+		f := newFixture(t, 1, o)
+		name := []byte("k")
+		pipeline := func() {
+			for range 200 {
+				f.Recorder(0).Access(1, name, 0, Read)
+				f.command(10, 10, 10)
+			}
+			f.Recorder(0).Flush()
+		}
+		pipeline()
+		if n := testing.AllocsPerRun(20, pipeline); n != 0 {
+			t.Errorf("measures %v: %v allocations for 200 commands", measures, n)
+		}
 	}
 }
 

@@ -72,6 +72,10 @@ const (
 	// cache, and more than a pipeline of usual depth makes.
 	batchMax = 32
 
+	// batchKept is the most room for accesses that is kept after a command
+	// with many: 14 KiB.
+	batchKept = 256
+
 	// commandMax bounds the accesses of one command that wait until its cost
 	// is known. Those before them go without.
 	commandMax = 4096
@@ -147,7 +151,7 @@ func (r *Recorder) record(hash uint64, name []byte, db int, op Op, counted bool)
 	if r.holds != nil {
 		place = r.holds.admit(hash, name, db)
 	}
-	if len(r.batch) >= batchMax && (r.charged > 0 || len(r.batch) == commandMax) {
+	if len(r.batch) >= batchMax && (r.charged > 0 || !r.measures || len(r.batch) == commandMax) {
 		r.count()
 	}
 	r.batch = append(r.batch, access{hash: hash, name: name, db: int32(db), held: place, op: op, counted: counted})
@@ -217,7 +221,7 @@ func (r *Recorder) count() {
 	rest := copy(r.batch, r.batch[r.charged:])
 	clear(r.batch[rest:]) // names may be small parts of large buffers
 	r.batch, r.charged = r.batch[:rest], 0
-	if rest == 0 && cap(r.batch) > 2*batchMax {
+	if rest == 0 && cap(r.batch) > batchKept {
 		r.batch = make([]access, 0, batchMax)
 	}
 }
