@@ -79,7 +79,7 @@ func (p *Parameters) registerControl(r *config.Registry) {
 	c.emergencyLatencyMs = r.Int("hotkeys-emergency-latency-ms", 0, 0, latencyMaxMs,
 		config.Doc("longest time that an event loop was away from its clients, milliseconds, at which the hottest key is promoted at once; 0: never"))
 	c.emergencyShare = r.Int("hotkeys-emergency-share", 10, 0, 100,
-		config.Doc("least percentage of all accesses that the hottest key must have for that"))
+		config.Doc("least percentage of all accesses that the hottest key must have to be promoted by hotkeys-emergency-cpu-percent or -latency-ms"))
 	c.warmupAck = r.Bool("hotkeys-warmup-ack", false, config.Doc("a key is hot only after HOTKEYS READY has said that its mitigation serves"))
 	c.metric = r.Enum("hotkeys-control-metric", "qps", controlMetrics,
 		config.Doc("what the thresholds are stated in: accesses, microseconds of CPU or bytes, each per second"))
