@@ -111,7 +111,11 @@ func TestHugeLengths(t *testing.T) {
 		s.Reply("HOTKEYS GET TYPE ALL WITHSTATS", reply)
 		s.Reply("HOTKEYS HISTORY", reply)
 		s.Reply("HOTKEYS STATES", reply)
-		n := open(t, s.Addr, 3)
+		n, err := New(s.Addr, Options{Protocol: 3, Timeout: 300 * time.Millisecond}) // some it waits for
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { n.Close() })
 		if _, err := n.Hot(t.Context(), all); err == nil {
 			t.Errorf("%q: hot keys", reply)
 		}
