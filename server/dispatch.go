@@ -232,7 +232,7 @@ func (c *client) call(cmd *command, args [][]byte) {
 	}
 	ns, replyBytes := clock.atNs-began, len(c.buf)-from
 	if rec := c.slot.rec; rec != nil && rec.Recorded() {
-		rec.Charge(wireBytes(args), replyBytes, ns)
+		rec.Charge(int(requestBytes(args)), replyBytes, ns)
 	}
 	if c.waiting != nil {
 		c.waiting.ns += ns

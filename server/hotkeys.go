@@ -134,21 +134,3 @@ func (s *Server) hotkeysInfo(w *info.Writer) {
 	s.sessionInfo(w)
 	s.controlInfo(w)
 }
-
-// wireBytes returns the bytes of a command as clients send it.
-func wireBytes(args [][]byte) int {
-	total := lengthBytes(len(args))
-	for _, arg := range args {
-		total += lengthBytes(len(arg)) + len(arg) + len("\r\n")
-	}
-	return total
-}
-
-// lengthBytes returns the bytes of a line with a length: a type, digits, the end of the line.
-func lengthBytes(n int) int {
-	bytes := len("*0\r\n")
-	for ; n >= 10; n /= 10 {
-		bytes++
-	}
-	return bytes
-}

@@ -140,9 +140,5 @@ func (c *client) hotState(st control.Status, nowNs int64) {
 	c.bulkString("hold-remaining-ms")
 	c.int(st.HoldNs / nsPerMs)
 	c.bulkString("pinned")
-	pinned := int64(0)
-	if st.Pinned {
-		pinned = 1
-	}
-	c.int(pinned)
+	c.flag(st.Pinned)
 }

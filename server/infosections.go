@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"kvserver/info"
+	"kvserver/store"
 )
 
 // addInfoSections registers the sections of INFO in Redis's order. They are rendered under the gate.
@@ -132,17 +133,27 @@ func replicationInfo(w *info.Writer) {
 	w.Int("master_repl_offset", 0)
 }
 
-func (s *Server) statsInfo(w *info.Writer) {
-	var commands, hits, misses, expired, fields, evicted, inBytes, outBytes int64
+// slotTotals sums what the slots' views have counted, and the bytes of requests and replies.
+func (s *Server) slotTotals() (views store.Stats, inBytes, outBytes int64) {
 	for _, sl := range s.gate.slots {
-		for i := range sl.stats.commands {
-			commands += sl.stats.commands[i].calls
-		}
 		st := sl.view.Stats()
-		hits, misses = hits+st.Hits, misses+st.Misses
-		expired, fields, evicted = expired+st.Expired, fields+st.Fields, evicted+st.Evicted
-		inBytes, outBytes = inBytes+sl.stats.inBytes, outBytes+sl.stats.outBytes
+		views.Hits += st.Hits
+		views.Misses += st.Misses
+		views.Expired += st.Expired
+		views.Fields += st.Fields
+		views.Evicted += st.Evicted
+		inBytes += sl.stats.inBytes
+		outBytes += sl.stats.outBytes
 	}
+	return views, inBytes, outBytes
+}
+
+func (s *Server) statsInfo(w *info.Writer) {
+	commands := int64(0)
+	for _, cmd := range s.table.all {
+		commands += s.commandTotal(cmd).calls
+	}
+	views, inBytes, outBytes := s.slotTotals()
 	w.Int("total_connections_received", s.counters.connections.Load())
 	w.Int("total_commands_processed", commands)
 	w.Int("instantaneous_ops_per_sec", int64(s.rates.of(rateCommands)))
@@ -151,18 +162,18 @@ func (s *Server) statsInfo(w *info.Writer) {
 	w.Float("instantaneous_input_kbps", s.rates.of(rateInBytes)/1024, 2)
 	w.Float("instantaneous_output_kbps", s.rates.of(rateOutBytes)/1024, 2)
 	w.Int("rejected_connections", s.counters.rejectedConnections.Load())
-	w.Int("expired_keys", expired)
-	w.Int("expired_subkeys", fields)
+	w.Int("expired_keys", views.Expired)
+	w.Int("expired_subkeys", views.Fields)
 	w.Int("expired_time_cap_reached_count", s.counters.expireCapped.Load())
 	w.Int("expire_cycle_cpu_milliseconds", s.counters.expireNs.Load()/1e6)
-	w.Int("evicted_keys", evicted)
+	w.Int("evicted_keys", views.Evicted)
 	w.Int("evicted_scripts", s.scripts.evicted)
 	w.Int("evicted_clients", s.counters.evictedClients.Load())
 	fullMs, fullMsTotal := s.fullMs()
 	w.Int("total_eviction_exceeded_time", fullMsTotal)
 	w.Int("current_eviction_exceeded_time", fullMs)
-	w.Int("keyspace_hits", hits)
-	w.Int("keyspace_misses", misses)
+	w.Int("keyspace_hits", views.Hits)
+	w.Int("keyspace_misses", views.Misses)
 	names, _ := s.channels.counts()
 	w.Int("pubsub_channels", names[plainChannel])
 	w.Int("pubsub_patterns", names[channelPattern])
@@ -180,15 +191,12 @@ func (s *Server) statsInfo(w *info.Writer) {
 }
 
 func cpuInfo(w *info.Writer) {
-	var self, children syscall.Rusage
-	// Neither call can fail with these arguments; zeros would be printed if it did.
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &self)
-	_ = syscall.Getrusage(syscall.RUSAGE_CHILDREN, &children)
-	seconds := func(t syscall.Timeval) float64 { return float64(t.Nano()) / 1e9 }
-	w.Float("used_cpu_sys", seconds(self.Stime), 6)
-	w.Float("used_cpu_user", seconds(self.Utime), 6)
-	w.Float("used_cpu_sys_children", seconds(children.Stime), 6)
-	w.Float("used_cpu_user_children", seconds(children.Utime), 6)
+	user, sys := processorTime(syscall.RUSAGE_SELF)
+	userChildren, sysChildren := processorTime(syscall.RUSAGE_CHILDREN)
+	w.Float("used_cpu_sys", sys.Seconds(), 6)
+	w.Float("used_cpu_user", user.Seconds(), 6)
+	w.Float("used_cpu_sys_children", sysChildren.Seconds(), 6)
+	w.Float("used_cpu_user_children", userChildren.Seconds(), 6)
 }
 
 // commandTotal is a command's counters over all slots.
@@ -201,19 +209,28 @@ type commandTotal struct {
 func (s *Server) commandTotals() []commandTotal {
 	var list []commandTotal
 	for _, cmd := range s.table.all {
-		t := commandTotal{cmd: cmd}
+		t := s.commandTotal(cmd)
+		if t.calls+t.rejected == 0 {
+			continue
+		}
 		for _, sl := range s.gate.slots {
-			st := &sl.stats.commands[cmd.id]
-			t.calls, t.ns = t.calls+st.calls, t.ns+st.ns
-			t.rejected, t.failed = t.rejected+st.rejected, t.failed+st.failed
-			t.latency = merged(t.latency, st.latency)
+			t.latency = merged(t.latency, sl.stats.commands[cmd.id].latency)
 		}
-		if t.calls+t.rejected > 0 {
-			list = append(list, t)
-		}
+		list = append(list, t)
 	}
 	slices.SortFunc(list, func(a, b commandTotal) int { return cmp.Compare(a.cmd.fullName, b.cmd.fullName) })
 	return list
+}
+
+// commandTotal sums the slots' counters of a command, without their histograms, which take long.
+func (s *Server) commandTotal(cmd *command) commandTotal {
+	t := commandTotal{cmd: cmd}
+	for _, sl := range s.gate.slots {
+		st := &sl.stats.commands[cmd.id]
+		t.calls, t.ns = t.calls+st.calls, t.ns+st.ns
+		t.rejected, t.failed = t.rejected+st.rejected, t.failed+st.failed
+	}
+	return t
 }
 
 func (s *Server) commandStatsInfo(w *info.Writer) {

@@ -14,14 +14,18 @@ type serverLoad struct {
 	cpu time.Duration
 }
 
+// processorTime is what the process has used of processors, or its children have; who says which, as getrusage has it.
+func processorTime(who int) (user, sys time.Duration) {
+	var usage syscall.Rusage
+	_ = syscall.Getrusage(who, &usage) // it cannot fail with these arguments
+	return time.Duration(usage.Utime.Nano()), time.Duration(usage.Stime.Nano())
+}
+
 // look returns what part of the processor time that the process could have had since the latest look it has used, in percent.
 // The first look returns 0.
 func (l *serverLoad) look(now time.Time) (cpuPercent float64) {
-	var self syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &self) != nil {
-		return 0
-	}
-	cpu := time.Duration(self.Utime.Nano() + self.Stime.Nano())
+	user, sys := processorTime(syscall.RUSAGE_SELF)
+	cpu := user + sys
 	if passed := now.Sub(l.at); !l.at.IsZero() && passed > 0 {
 		cpuPercent = 100 * float64(cpu-l.cpu) / float64(passed) / float64(runtime.GOMAXPROCS(0))
 	}

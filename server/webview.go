@@ -192,17 +192,13 @@ func (v *webView) control(all bool) {
 }
 
 func (s *Server) webNode() web.Node {
+	views, inBytes, outBytes := s.slotTotals()
 	n := web.Node{
+		InBytes: inBytes, OutBytes: outBytes, Hits: views.Hits, Misses: views.Misses, Expired: views.Expired, Evicted: views.Evicted,
 		Version: Version, Started: s.started,
 		Clients: int64(s.clients.len()), BlockedClients: int64(s.pause.waiting()) + s.blocked.Load(),
 		Connections: s.counters.connections.Load(), Rejected: s.counters.rejectedConnections.Load(),
 		Errors: s.errorReplies(), MemoryUsed: s.sampleMemory(), MemoryMax: s.memory.limit,
-	}
-	for _, sl := range s.gate.slots {
-		st := sl.view.Stats()
-		n.Hits, n.Misses = n.Hits+st.Hits, n.Misses+st.Misses
-		n.Expired, n.Evicted = n.Expired+st.Expired, n.Evicted+st.Evicted
-		n.InBytes, n.OutBytes = n.InBytes+sl.stats.inBytes, n.OutBytes+sl.stats.outBytes
 	}
 	for db := range int(s.params.databases.Get()) {
 		if keys, volatile := s.store.Keys(db); keys > 0 {
@@ -212,18 +208,14 @@ func (s *Server) webNode() web.Node {
 	return n
 }
 
-// webCommands sums the slots' counters of commands, as commandTotals does, without their histograms, which take long.
+// webCommands are the commands that were called or refused.
 func (s *Server) webCommands() []web.CommandUse {
 	var list []web.CommandUse
 	for _, cmd := range s.table.all {
-		use := web.CommandUse{Name: cmd.fullName}
-		for _, sl := range s.gate.slots {
-			st := &sl.stats.commands[cmd.id]
-			use.Calls, use.Rejected, use.Failed = use.Calls+st.calls, use.Rejected+st.rejected, use.Failed+st.failed
-			use.Took += time.Duration(st.ns)
-		}
-		if use.Calls+use.Rejected > 0 {
-			list = append(list, use)
+		if t := s.commandTotal(cmd); t.calls+t.rejected > 0 {
+			list = append(list, web.CommandUse{
+				Name: cmd.fullName, Calls: t.calls, Rejected: t.rejected, Failed: t.failed, Took: time.Duration(t.ns),
+			})
 		}
 	}
 	return list
