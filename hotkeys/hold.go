@@ -33,8 +33,8 @@ import (
 // is 1: the accesses after the discovery, and 1/p for it and for those before,
 // which are geometric of mean (1-p)/p. Their deviation of √(1-p)/p, 99 accesses at
 // 1 %, is all the error there is. A key that was held when the window began is
-// counted exactly. One that cannot bear a mark, since it does not exist, or has lost
-// it when it was deleted, is sampled as without holding: the formula is the same.
+// counted exactly. One that has lost its mark is sampled until it is discovered again: the
+// formula is the same.
 //
 // The bounds are held + interval(recorded): see interval. That of one recorded
 // access is wider than that of a geometric number, because a key that loses its
@@ -59,9 +59,9 @@ import (
 //
 // # Cost
 //
-// An access to a key that is not marked costs nothing new. One that is costs a
-// look at a slot, seldom two, and an addition; the hottest keys, which are discovered first,
-// stand close together.
+// An access to a key that exists and is not marked costs nothing new. One to a key that is, or that
+// does not exist, costs a look at a slot, seldom two, and an addition; the hottest keys, which are
+// discovered first, stand close together.
 type holds struct {
 	// slots is the index: the high bits of a key's hash beside the key's place, in one word, so that one load tells both.
 	// They are read by all goroutines, and written under mu. 0: empty.

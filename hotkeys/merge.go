@@ -162,12 +162,11 @@ func (f *frozen) merge() {
 		f.addBounds(joined, class, bounds)
 		kept := min(f.options.counters(), nameClasses[class].countersMax)
 		if class == 0 {
-			f.bounds, f.ordinary = bounds, len(joined)
 			kept = max(kept, f.options.holdsMax())
 		}
 		dropped := largest(joined, kept)
 		if class == 0 {
-			f.dropped = dropped
+			f.ordinary, f.bounds, f.dropped = len(joined), bounds, dropped
 		}
 	}
 }
@@ -366,10 +365,7 @@ func (f *frozen) hottest(q Query) []ranked {
 	heap := make([]ranked, 0, q.Count)
 	for i := range f.merged {
 		c := &f.merged[i]
-		if q.DB >= 0 && int(c.key.db) != q.DB || q.By == All && !c.kept {
-			continue
-		}
-		if !c.seen(q.By) {
+		if q.DB >= 0 && int(c.key.db) != q.DB || q.By == All && !c.kept || !c.seen(q.By) {
 			continue
 		}
 		next := ranked{c, c.heat(q.By, uint64(f.options.Percentage))}

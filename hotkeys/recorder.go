@@ -117,7 +117,7 @@ func (r *Recorder) AccessMarkable(hash uint64, name []byte, db int, op Op, marke
 
 // AccessMissing is Access for a key that does not exist, and so has nothing to bear a mark.
 func (r *Recorder) AccessMissing(hash uint64, name []byte, db int, op Op) {
-	counted := r.holds != nil && r.countHeld(hash, db, op)
+	counted := r.countHeld(hash, db, op)
 	r.skip--
 	if r.skip < 0 {
 		r.record(hash, name, db, op, counted)

@@ -288,7 +288,7 @@ func (t *Tracker) FlushDB(db int) {
 }
 
 // MemoryBytes returns the memory that tracking holds, in bytes: 0 when it is
-// off. Not counted are the recorders themselves, 128 bytes each.
+// off. Not counted are the recorders themselves, 2 KiB each with their batches.
 func (t *Tracker) MemoryBytes() int64 {
 	if t.options.TopK == 0 {
 		return 0

@@ -1,9 +1,6 @@
 package store
 
-import (
-	"sync/atomic"
-	"time"
-)
+import "sync/atomic"
 
 // The access word of an entry says when the key was last used or, while the policy of eviction asks for it, how often.
 // It tells by itself which of the two it is, so that a change of policy leaves nothing to convert:
@@ -80,9 +77,7 @@ func (f Frequency) used(word, now uint32, random float64) uint32 {
 }
 
 // clock returns the time as entries keep it: seconds since clockEpoch.
-func (v *View) clock() uint32 {
-	return uint32(v.nowMs/int64(time.Second/time.Millisecond)-clockEpoch) &^ heldMark
-}
+func (v *View) clock() uint32 { return uint32(v.nowMs/1000-clockEpoch) &^ heldMark }
 
 // noteUse changes the access word of a key that is used now, which does not say so yet. Another reader may do the same at
 // the same time: one of the uses is then not counted, or a mark is lost.
