@@ -179,8 +179,8 @@ type demands struct {
 }
 
 func (s *Server) demandsOf(set control.Settings) demands {
-	r := s.tracker.Report(hotkeys.Query{DB: hotkeys.AllDBs, Count: 1})
-	d := demands{s: s, set: set, seconds: r.Duration.Seconds(), floorRate: r.Floor, meanCost: 1}
+	_, duration := s.tracker.LastWindow()
+	d := demands{s: s, set: set, seconds: duration.Seconds(), floorRate: s.tracker.Counts().Floor, meanCost: 1}
 	if set.Metric == control.QPS {
 		return d
 	}
