@@ -61,19 +61,13 @@ type watcher struct {
 	mu    sync.Mutex // guards what follows, and out
 	write func(address string, e node.Event, current bool) error
 	// states are those last told of each node's keys, so that after a lost connection the changes are told.
-	states map[*node.Node]map[watchedKey]string
+	states map[*node.Node]map[control.Key]string
 	warned map[*node.Node]string // what was last said of each, "" after it was well
-}
-
-// watchedKey is what makes a key one.
-type watchedKey struct {
-	name string
-	db   int
 }
 
 // watch prints transitions as they happen, after what is hot already.
 func watch(ctx context.Context, o *options, out output) error {
-	w := &watcher{o: o, out: out, states: map[*node.Node]map[watchedKey]string{}, warned: map[*node.Node]string{}}
+	w := &watcher{o: o, out: out, states: map[*node.Node]map[control.Key]string{}, warned: map[*node.Node]string{}}
 	switch {
 	case o.json:
 		w.write = export.NewJSON(out).Event
@@ -140,9 +134,9 @@ func (w *watcher) tell(n *node.Node, e node.Event, current bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.states[n] == nil {
-		w.states[n] = map[watchedKey]string{}
+		w.states[n] = map[control.Key]string{}
 	}
-	key := watchedKey{e.Key, e.DB}
+	key := control.Key{Name: e.Key, DB: e.DB}
 	switch e.Name {
 	case "warming", "hot":
 		w.states[n][key] = e.Name
@@ -179,12 +173,12 @@ func (w *watcher) found(ctx context.Context, n *node.Node) error {
 	w.mu.Lock()
 	gone := w.states[n]
 	w.mu.Unlock()
-	missing := make(map[watchedKey]bool, len(gone))
+	missing := make(map[control.Key]bool, len(gone))
 	for key := range gone {
 		missing[key] = true
 	}
 	for _, s := range states {
-		key := watchedKey{s.Key, s.DB}
+		key := control.Key{Name: s.Key, DB: s.DB}
 		delete(missing, key)
 		if gone[key] == s.State {
 			continue
@@ -194,7 +188,7 @@ func (w *watcher) found(ctx context.Context, n *node.Node) error {
 		}
 	}
 	for key := range missing {
-		if err := w.tell(n, node.Event{Name: "normal", Key: key.name, DB: key.db, Demand: math.NaN()}, true); err != nil {
+		if err := w.tell(n, node.Event{Name: "normal", Key: key.Name, DB: key.DB, Demand: math.NaN()}, true); err != nil {
 			return err
 		}
 	}
